@@ -46,11 +46,11 @@ extension EndToEnd {
                 let value = try await values.wait(count: 1)[0].value
                 values.stop()
                 let name = try #require(media.names.first)
-                #expect(value == payload("https://m.example/\(name)"))
-                #expect(media.names.count == 1)
-                #expect(try await scene.outputs.wait(count: 1).map(\.stages) == ["attachment=ok"])
+                expect(value, is: payload("https://m.example/\(name)"))
+                expect(media.names.count, is: 1)
+                try await expect(scene.outputs.wait(count: 1).map(\.stages), is: ["attachment=ok"])
                 let plain: Substring = "\(path) user-agent=pushmill host=127.0.0.1:\(server.port)"
-                #expect(server.requests(for: path) == [plain])
+                expect(server.requests(for: path), is: [plain])
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }
@@ -68,16 +68,15 @@ extension EndToEnd {
                 let left = try #require(media.names.first)
                 #expect(left.hasPrefix(".partial-"))
                 // Whoever began it so long ago is not at it any more.
-                var times = [timespec](repeating: timespec(tv_sec: time(nil) - 3 * 3600, tv_nsec: 0), count: 2)
-                try #require(utimensat(AT_FDCWD, "\(media.path)/\(left)", &times, 0) == 0)
+                try media.setTime(of: left, time(nil) - 3 * 3600)
 
                 let next = try scene.start(configuration(deadline: "1s"))
                 let values = try scene.readValues()
                 try await media.wait { !$0.contains(left) }
                 let value = try await values.wait(count: 1)[0].value
                 values.stop()
-                #expect(value == payload(server.url(path), note: " 📷"))
-                #expect(try await scene.outputs.wait(count: 1).map(\.outcome) == ["best-attempt"])
+                expect(value, is: payload(server.url(path), note: " 📷"))
+                try await expect(scene.outputs.wait(count: 1).map(\.outcome), is: ["best-attempt"])
                 next.send(SIGTERM)
                 try await next.expectEnd(.exited(0))
                 #expect(media.names.allSatisfy { $0.hasPrefix(".partial-") })
@@ -91,20 +90,20 @@ extension EndToEnd {
             let disk = try SmallDisk()
             try disk.fill()
             try await loseAndRegain(disk.folder.path, "its disk is nearly full") {
-                #expect(disk.folder.names == ["ballast"])
+                expect(disk.folder.names, is: ["ballast"])
                 disk.makeRoom()
             }
-            #expect(disk.folder.names.count == 1)
+            expect(disk.folder.names.count, is: 1)
         }
 
         @Test("Without their folder notifications leave in time with a note, and with their media when it is back")
         func gone() async throws {
             try await loseAndRegain(media.path, "No such file or directory") { [media] in
-                #expect(mkdir(media.path, 0o700) == 0)
+                expect(mkdir(media.path, 0o700), is: 0)
             } before: { [media] in
-                #expect(rmdir(media.path) == 0)
+                expect(rmdir(media.path), is: 0)
             }
-            #expect(media.names.count == 1)
+            expect(media.names.count, is: 1)
         }
 
         /// (trust 15)
@@ -147,7 +146,7 @@ extension EndToEnd {
                 let path = "/fast/regained-\(UInt64.random(in: 0 ... .max)).jpg?20000"
                 let begin = ContinuousClock.now
                 try await feed(path, scene)
-                #expect(try await values.wait(count: 1)[0].value == payload(server.url(path), note: " 📷"))
+                try await expect(values.wait(count: 1)[0].value, is: payload(server.url(path), note: " 📷"))
                 #expect(begin.duration(to: .now) < .seconds(20))
                 try await service.wait(forLine: "media cannot be kept: \(store): \(reason)")
                 mend()
@@ -155,8 +154,8 @@ extension EndToEnd {
                 let value = try await values.wait(count: 2)[1].value
                 values.stop()
                 let stages = try await scene.outputs.wait(count: 2).map(\.stages)
-                #expect(stages == ["attachment=failed:storage", "attachment=ok"])
-                #expect(server.requests(for: path).count == 2)
+                expect(stages, is: ["attachment=failed:storage", "attachment=ok"])
+                expect(server.requests(for: path).count, is: 2)
                 #expect(value.contains("https://m.example/") && !value.contains("📷"))
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
@@ -169,7 +168,7 @@ extension EndToEnd {
                 let file = try media.write("", to: "file")
                 let service = try scene.start(configuration(deadline: "20s", store: "\(file)/store"))
                 try await service.expectEnd(.exited(78))
-                #expect(service.lines(with: "\(file)/store: Not a directory").count == 1)
+                expect(service.lines(with: "\(file)/store: Not a directory").count, is: 1)
             }
         }
     }

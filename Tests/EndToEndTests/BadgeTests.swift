@@ -52,7 +52,7 @@ extension EndToEnd {
                 let first = values.all.filter { value in
                     seen.insert("\(value.key) \(value.value.prefix { $0 != "a" })"[...]).inserted
                 }
-                #expect(Set(first) == wanted, "a badge that no event has")
+                expect(Set(first), is: wanted, "a badge that no event has")
                 try await Self.expectCounts(final, at: scene)
                 print("badges: \(Self.kills) kills, \(values.all.count - wanted.count) of \(Self.total) repeated")
             }
@@ -92,7 +92,7 @@ extension EndToEnd {
                 #expect(told.count > 2 && told.allSatisfy { $0.contains(#""stage":"badge""#) }, "\(told)")
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(Set(values.all.map(\.value)) == Set((first + second).map(\.output.value)))
+                expect(Set(values.all.map(\.value)), is: Set((first + second).map(\.output.value)))
                 try await Self.expectCounts(final, at: scene)
             }
         }
@@ -117,7 +117,7 @@ extension EndToEnd {
                 try await service.expectEnd(.exited(0))
                 for key in final.keys {
                     let expected = events.filter { $0.key == key }.map(\.output)
-                    #expect(values.all.filter { $0.key == key } == expected)
+                    expect(values.all.filter { $0.key == key }, is: expected)
                 }
                 try await Self.expectCounts(final, at: scene)
             }
@@ -132,7 +132,7 @@ extension EndToEnd {
                 let second = try scene.start(configuration)
                 // It may be free by the next start.
                 try await second.expectEnd(.exited(70))
-                #expect(second.lines.last?.contains("in use by another process") == true)
+                expect(second.lines.last?.contains("in use by another process"), is: true)
             }
         }
 

@@ -46,15 +46,15 @@ extension EndToEnd {
                 let first = try start(0, paths[0], scene, isExactlyOnce)
                 try await first.wait(forLine: #""partitions assigned","count":4"#)
                 try await texts.expectUsual()
-                #expect(try PartitionedContacts.stored(in: paths[0]) == [0, 1, 2, 3])
+                try expect(PartitionedContacts.stored(in: paths[0]), is: [0, 1, 2, 3])
 
                 let second = try start(1, paths[1], scene, isExactlyOnce)
                 try await second.wait(forLine: #""partitions assigned","count":2"#)
                 try await texts.expectUsual()
                 let stored = try PartitionedContacts.stored(in: paths[1])
-                #expect(stored.count == 2)
-                #expect(try own(in: paths[1]) == stored)
-                #expect(try own(in: paths[0]) == Set(0..<4).subtracting(stored))
+                expect(stored.count, is: 2)
+                try expect(own(in: paths[1]), is: stored)
+                try expect(own(in: paths[0]), is: Set(0..<4).subtracting(stored))
 
                 // The first one has had it before.
                 let changed = try #require(stored.min())
@@ -64,7 +64,7 @@ extension EndToEnd {
                 try await second.expectEnd(.exited(0))
                 try await texts.expectUsual(besides: changed)
                 try await texts.expect("Someone, Shared ", in: changed)
-                #expect(try own(in: paths[0]) == Set(0..<4).subtracting([changed]))
+                try expect(own(in: paths[0]), is: Set(0..<4).subtracting([changed]))
                 first.send(SIGTERM)
                 try await first.expectEnd(.exited(0))
                 for service in [first, second] { expectOrder(service, isExactlyOnce) }

@@ -34,23 +34,25 @@ extension EndToEnd {
                 #expect(instance.follower.reason == nil)
                 try await instance.wait(for: [1])
                 #expect(instance.follower.reason == nil)
-                #expect(try PartitionedContacts.found(in: source.state) == ["*/all=Shared 1", "o1/c=Own 1"])
-                #expect(try PartitionedContacts.stored(in: source.state) == [1])
+                try expect(PartitionedContacts.found(in: source.state), is: ["*/all=Shared 1", "o1/c=Own 1"])
+                try expect(PartitionedContacts.stored(in: source.state), is: [1])
                 try await instance.wait(for: [0, 1])
                 // Who comes later is told at once.
                 #expect(instance.isReady(0))
                 instance.release([1])
                 try await instance.wait(for: [0, 2])
                 // What is stored of a released one is not found.
-                #expect(
-                    try PartitionedContacts.found(in: source.state) == [
+                try expect(
+                    PartitionedContacts.found(in: source.state),
+                    is: [
                         "*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2",
                     ])
-                #expect(try PartitionedContacts.stored(in: source.state) == [0, 1, 2])
+                try expect(PartitionedContacts.stored(in: source.state), is: [0, 1, 2])
                 try await source.people.publish([(PartitionedContacts.own(1), nil)], to: 1)
                 try await instance.wait(for: [0, 1, 2])
-                #expect(
-                    try PartitionedContacts.found(in: source.state) == [
+                try expect(
+                    PartitionedContacts.found(in: source.state),
+                    is: [
                         "*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2",
                     ])
             }
@@ -65,13 +67,13 @@ extension EndToEnd {
                 source.brokers.mock?.failRequests(.listOffsets, with: Array(repeating: 29, count: 1000))
                 instance.follow([0, 1])
                 try await instance.log.wait(for: "contacts cannot be read from their topic, trying again")
-                #expect(instance.follower.reason?.word == "contacts-not-restored")
+                expect(instance.follower.reason?.word, is: "contacts-not-restored")
                 instance.release([0, 1])
                 instance.follow([0])
                 source.brokers.mock?.clearFailures(of: .listOffsets)
                 try await instance.wait(for: [0])
                 #expect(instance.follower.reason == nil)
-                #expect(try PartitionedContacts.found(in: source.state) == ["*/all=Shared 0", "o0/c=Own 0"])
+                try expect(PartitionedContacts.found(in: source.state), is: ["*/all=Shared 0", "o0/c=Own 0"])
             }
         }
 
@@ -92,8 +94,9 @@ extension EndToEnd {
             }
             try await play(source) { instance in
                 try await instance.wait(for: [0, 1])
-                #expect(
-                    try PartitionedContacts.found(in: source.state) == [
+                try expect(
+                    PartitionedContacts.found(in: source.state),
+                    is: [
                         "*/all=Shared 0", "d/e=f", "o0/c=Own 0", "o1/c=Own 1",
                     ])
             }
@@ -113,7 +116,7 @@ extension EndToEnd {
                 try await instance.log.wait(
                     for: "partitions of the topic of contacts have no leader: events that need them wait")
                 #expect(!instance.isReady(1))
-                #expect(instance.follower.reason?.word == "contacts-not-restored")
+                expect(instance.follower.reason?.word, is: "contacts-not-restored")
                 source.brokers.mock?.setLeader(of: place, broker: 1)
                 try await instance.wait(for: [0, 1, 2])
                 #expect(instance.follower.reason == nil)
@@ -145,7 +148,7 @@ extension EndToEnd {
                 try await instance.log.wait(for: what)
                 var cursor = 0
                 let told = instance.log.ring.read(from: &cursor).lines.filter { "\($0.message)" == what }
-                #expect(told.map { $0.fields.contains(.partitions("\(source.topic)/0")) } == [true])
+                expect(told.map { $0.fields.contains(.partitions("\(source.topic)/0")) }, is: [true])
             }
         }
 
@@ -171,7 +174,7 @@ extension EndToEnd {
                 try await instance.wait(for: [2])
                 try await instance.log.wait(
                     for: "the topic of contacts has fewer partitions than the input: events of the others wait")
-                #expect(instance.follower.reason?.word == "contacts-not-restored")
+                expect(instance.follower.reason?.word, is: "contacts-not-restored")
             }
         }
     }

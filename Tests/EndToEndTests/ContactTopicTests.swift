@@ -61,7 +61,7 @@ extension EndToEnd {
                 let texts = try Texts(scene)
                 try await texts.publish()
                 try await texts.reader.wait(count: 1)
-                #expect(texts.reader.all.first?.contains("\"Zoë, Someone\"") == true)
+                expect(texts.reader.all.first?.contains("\"Zoë, Someone\""), is: true)
                 #expect(folder.names.contains("state.sqlite.aside-1"))
                 texts.reader.stop()
                 service.send(SIGTERM)
@@ -92,14 +92,14 @@ extension EndToEnd {
                     mock.clearFailures(of: .listOffsets)
                 }
                 try await texts.reader.wait(count: 1)
-                #expect(texts.reader.all.first?.contains("\"Zoë, Someone\"") == true)
+                expect(texts.reader.all.first?.contains("\"Zoë, Someone\""), is: true)
                 let restored = try #require(first.lines.firstIndex { $0.contains("contacts are restored") })
                 let joined = try #require(first.lines.firstIndex { $0.contains("partitions are read") })
                 #expect(restored < joined)
                 #expect(first.lines[restored].contains(#""count":5"#))
                 let begun = "contacts are read from their topic"
-                #expect(first.lines(with: begun).last?.contains(#""count":5"#) == true)
-                #expect(first.lines(with: "a record of the topic of contacts is none").count == 1)
+                expect(first.lines(with: begun).last?.contains(#""count":5"#), is: true)
+                expect(first.lines(with: "a record of the topic of contacts is none").count, is: 1)
                 // (trust 16)
                 let told = ["\"message\":\"contacts ", "topic of contacts"].flatMap { first.lines(with: $0) }
                 #expect(told.count >= 3 && told.allSatisfy { $0.contains(#""stage":"contact""#) }, "\(told)")
@@ -114,7 +114,7 @@ extension EndToEnd {
                 try await texts.expect("Back, Boris")
                 // The last record that was known, and the new one.
                 for text in [begun, "contacts are restored"] {
-                    #expect(second.lines(with: text).first?.contains(#""count":2"#) == true)
+                    expect(second.lines(with: text).first?.contains(#""count":2"#), is: true)
                 }
                 texts.reader.stop()
             }
@@ -156,10 +156,10 @@ extension EndToEnd {
                     for: "partitions of the topic of contacts have no leader: events that need them wait")
                 try await Self.wait(for: ["*", "o0", "o2"], in: source.state)
                 #expect(!follower.isReady(TopicPartition("in", 0), for: 0))
-                #expect(follower.reason?.word == "contacts-not-restored")
+                expect(follower.reason?.word, is: "contacts-not-restored")
                 source.brokers.mock?.setLeader(of: place, broker: 1)
                 try await log.wait(for: "contacts are restored")
-                #expect(try Self.owners(in: source.state) == ["*", "o0", "o1", "o2"])
+                try expect(Self.owners(in: source.state), is: ["*", "o0", "o1", "o2"])
                 #expect(follower.isReady(TopicPartition("in", 0), for: 0) && follower.reason == nil)
             } catch {
                 Issue.record("\(error)\n\(log.messages.joined(separator: "\n"))")
@@ -206,14 +206,14 @@ extension EndToEnd {
             }
             try await Feeder(brokers, topic: topic).publish(records)
             try await elsewhere {
-                #expect(try Self.follow(topic, brokers, path).count == 100)
+                try expect(Self.follow(topic, brokers, path).count, is: 100)
                 let database = try Database.open(path: path)
                 try database.execute("INSERT INTO contact VALUES(-1, x'61', x'62', x'63'); \(change)")
             }
             let ghost = #"{"owner":"a","id":"b","name":"c"}"#
             let contacts = try await elsewhere { try Self.follow(topic, brokers, path) }
             #expect(contacts.contains { $0 == ghost } != isAnew)
-            #expect(contacts.count == (isAnew ? 100 : 101))
+            expect(contacts.count, is: (isAnew ? 100 : 101))
         }
 
         /// Reads the topic to its end, and gives the contacts as lines.

@@ -23,9 +23,9 @@ extension EndToEnd {
             try await service.wait(forLine: "partitions are read")
             // A thread that a shard starts has its name.
             let shards = Self.threads(of: service.identifier).filter { $0.hasPrefix("shard ") }
-            #expect(Set(shards) == ["shard 0"])
+            expect(Set(shards), is: ["shard 0"])
             // Each client of librdkafka's has one main thread: the shard's consumer and its producer.
-            #expect(Self.threads(of: service.identifier).count { $0 == "rdk:main" } == 2)
+            expect(Self.threads(of: service.identifier).count { $0 == "rdk:main" }, is: 2)
             service.send(SIGTERM)
             try await service.expectEnd(.exited(0))
             try await service.clear()

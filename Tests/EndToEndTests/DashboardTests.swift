@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PushmillTestSupport
 import Testing
 
 extension EndToEnd {
@@ -42,12 +43,12 @@ extension EndToEnd {
             let start = try series("/metrics at the start", counters)
             let end = try series("/metrics", counters)
             #expect(end.count > 50)
-            #expect(end.subtracting(start) == [])
+            expect(end.subtracting(start), is: [])
             for target in ["keys.json", "contacts.jsonl", "configuration"] {
                 let line = "\npushmill_reload_succeeded{target=\"\(target)\"} 1.0\n"
-                #expect(said["/metrics at the start"]?.contains(line) == true, "\(target)")
+                expect(said["/metrics at the start"]?.contains(line), is: true, "\(target)")
             }
-            #expect(said["/metrics"]?.contains("\npushmill_reload_succeeded{target=\"keys.json\"} 0.0\n") == true)
+            expect(said["/metrics"]?.contains("\npushmill_reload_succeeded{target=\"keys.json\"} 0.0\n"), is: true)
         }
 
         @Test("No series is served twice")
@@ -56,7 +57,7 @@ extension EndToEnd {
             let series = metrics.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("pushmill_") }
                 .map { $0.prefix { $0 != " " } }
             #expect(series.count > 100)
-            #expect(Set(series).count == series.count)
+            expect(Set(series).count, is: series.count)
         }
     }
 }

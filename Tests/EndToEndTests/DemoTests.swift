@@ -1,4 +1,5 @@
 import Glibc
+import PushmillTestSupport
 import Testing
 
 extension EndToEnd {
@@ -14,16 +15,17 @@ extension EndToEnd {
                     "PUSHMILL_STAGES_ATTACHMENT_STORE=/nowhere", "PUSHMILL_STAGES_DECRYPT_KEYS=/nowhere",
                 ])
             try await second.expectEnd(.exited(0))
-            #expect(second.lines.count { $0.hasPrefix("    +  ") || $0.hasPrefix("    =  ") } == 40)
+            expect(second.lines.count { $0.hasPrefix("    +  ") || $0.hasPrefix("    =  ") }, is: 40)
             #expect(second.lines.contains { $0.contains("Zoë Martin") })
             let rows = second.lines.compactMap { $0.firstMatch(of: /^([a-z-]+) +([0-9]+)/)?.output }
             let counts = Dictionary(rows.map { (String($0.1), Int($0.2) ?? 0) }) { $1 }
-            #expect(
-                counts == [
+            expect(
+                counts,
+                is: [
                     "modified": 31, "passed": 4, "dead-letter": 3, "expired": 1, "best-attempt": 1, "all": 40,
                 ])
             try await first.wait(forLine: "The page is at")
-            #expect(Set([first, second].map { $0.lines(with: "The page is at") }).count == 2)
+            expect(Set([first, second].map { $0.lines(with: "The page is at") }).count, is: 2)
             first.send(SIGINT)
             try await first.expectEnd(.exited(0))
             #expect(first.lines.contains { $0.hasPrefix("all ") })
@@ -35,7 +37,7 @@ extension EndToEnd {
             let demo = "'\(ServiceProcess.folder)/PushmillEndToEndService' demo --for 1h"
             let shell = try ServiceProcess(["-c", "\(demo) | head -n 1"], executable: "/bin/sh")
             try await shell.expectEnd(.exited(0))
-            #expect(shell.lines(with: "The page is at").count == 1)
+            expect(shell.lines(with: "The page is at").count, is: 1)
             try await shell.clear()
         }
 

@@ -66,7 +66,7 @@ extension EndToEnd {
                 #expect(published.duration(to: .now) >= .seconds(1))
                 let metrics = try await elsewhere { try client.ask("/metrics") }
                 let busy = [0, 1].compactMap { metrics.value(of: "pushmill_shard_busy_seconds_total{shard=\"\($0)\"}") }
-                #expect(busy.count == 2)
+                expect(busy.count, is: 2)
                 #expect((0.001...30).contains(busy.reduce(0, +)))
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
@@ -83,7 +83,7 @@ extension EndToEnd {
             try await service.wait(forLine: "partitions are read")
             try await scene.feeder.publish(events)
             let arrivals = try await scene.outputs.wait(count: unmarked)
-            #expect(arrivals.count == unmarked)
+            expect(arrivals.count, is: unmarked)
             #expect(arrivals.allSatisfy { !$0.event.isMarked })
             return service
         }
@@ -112,7 +112,7 @@ extension EndToEnd {
                 let stored = ContinuousClock.now
                 let arrivals = try await scene.outputs.wait(count: 15)
                 let behind = arrivals.filter { $0.event.isMarked }
-                #expect(behind.count == 5)
+                expect(behind.count, is: 5)
                 #expect(behind.allSatisfy { $0.outcome == "best-attempt" })
                 #expect(behind.allSatisfy { $0.stages == "hang=expired,fail=expired" })
                 #expect(behind.allSatisfy { begin.duration(to: $0.time) >= .seconds(8) })
@@ -145,8 +145,8 @@ extension EndToEnd {
                 try await service.wait(forLine: "partitions are read")
                 try await scene.feeder.publish(Event.series(1, keys: 1, marking: 1))
                 let arrivals = try await scene.outputs.wait(count: 1)
-                #expect(arrivals.map(\.outcome) == ["best-attempt"])
-                #expect(arrivals.map(\.stages) == ["block=expired"])
+                expect(arrivals.map(\.outcome), is: ["best-attempt"])
+                expect(arrivals.map(\.stages), is: ["block=expired"])
                 let client = try #require(try AdminClient(of: service))
                 try await client.wait(for: "the time of the message to be told") {
                     $0.contains("\npushmill_message_seconds_count 1\n")
@@ -155,7 +155,7 @@ extension EndToEnd {
                 _ = try await scene.committed { $0.doneCount == 1 }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0), within: .seconds(20))
-                #expect(try await scene.committed().doneCount == 1)
+                try await expect(scene.committed().doneCount, is: 1)
             }
         }
 
@@ -176,7 +176,7 @@ extension EndToEnd {
                 }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0), within: .seconds(20))
-                #expect(try await scene.committed().doneCount == 0)
+                try await expect(scene.committed().doneCount, is: 0)
             }
         }
 
@@ -190,13 +190,13 @@ extension EndToEnd {
                 try await service.wait(forPartitionsRead: 1)
                 // The one that sleeps is taken before the other.
                 try await scene.feeder.publish(Event.series(2, keys: 2, marking: 2))
-                #expect(try await scene.outputs.wait(count: 1).map(\.event.isMarked) == [false])
+                try await expect(scene.outputs.wait(count: 1).map(\.event.isMarked), is: [false])
                 service.send(SIGTERM)
                 try await service.wait(forLine: "ending: intake stops")
                 #expect(service.end == nil)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(service.lines(with: "left to the next owner").count == 1)
+                expect(service.lines(with: "left to the next owner").count, is: 1)
             }
         }
 

@@ -36,10 +36,10 @@ extension EndToEnd {
                 func expectDecrypted(_ keys: Keys, _ number: Int) async throws {
                     try await scene.feeder.publish([keys.record(number)])
                     let arrivals = try await scene.outputs.wait(count: number)
-                    #expect(arrivals.last?.stages == "decrypt=ok")
+                    expect(arrivals.last?.stages, is: "decrypt=ok")
                 }
                 try await expectDecrypted(first, 1)
-                #expect(service.lines(with: "can be read by others than its owner").count == 1)
+                expect(service.lines(with: "can be read by others than its owner").count, is: 1)
 
                 // Unchanged: nothing but the signal makes it look.
                 service.send(SIGHUP)

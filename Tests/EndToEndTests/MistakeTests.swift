@@ -26,9 +26,9 @@ extension EndToEnd {
             ) { service in
                 try await service.expectEnd(.exited(78))
                 for place in [":3:", ":6:", ":9:", ":11:"] {
-                    #expect(service.lines.count { $0.contains("service.yaml\(place)") } == 1, "\(service.lines)")
+                    expect(service.lines.count { $0.contains("service.yaml\(place)") }, is: 1, "\(service.lines)")
                 }
-                #expect(service.lines.count == 4)
+                expect(service.lines.count, is: 4)
             }
         }
 
@@ -36,7 +36,7 @@ extension EndToEnd {
         func noFile() async throws {
             let service = try ServiceProcess(["run", "--config", "/nowhere/service.yaml"])
             try await service.expectEnd(.exited(78))
-            #expect(service.lines.count == 1)
+            expect(service.lines.count, is: 1)
             #expect(service.lines.allSatisfy { $0.contains("/nowhere/service.yaml") })
             try await service.clear()
         }
@@ -48,7 +48,7 @@ extension EndToEnd {
             let payload = try folder.write(#"{"aps":{"alert":"hello"}}"#, to: "payload.json")
             try await runShell("'\(Self.program)' \(command) --config \(file) < \(payload) > /dev/full") { shell in
                 try await shell.expectEnd(.exited(70))
-                #expect(shell.lines.last == "pushmill: the output cannot be written: No space left on device")
+                expect(shell.lines.last, is: "pushmill: the output cannot be written: No space left on device")
             }
         }
 
@@ -58,7 +58,7 @@ extension EndToEnd {
         func fullOutputForLong(command: String) async throws {
             try await runShell("'\(Self.program)' \(command) > /dev/full") { shell in
                 try await shell.expectEnd(.exited(70))
-                #expect(shell.lines.last == "pushmill: the output cannot be written: No space left on device")
+                expect(shell.lines.last, is: "pushmill: the output cannot be written: No space left on device")
             }
         }
 
@@ -70,7 +70,7 @@ extension EndToEnd {
             let apply = "'\(Self.program)' apply --lines --config \(file)"
             try await runShell("timeout 60 yes '\(line)' 2> /dev/null | \(apply) > /dev/full") { shell in
                 try await shell.expectEnd(.exited(70), within: .seconds(30))
-                #expect(shell.lines.last == "pushmill: the output cannot be written: No space left on device")
+                expect(shell.lines.last, is: "pushmill: the output cannot be written: No space left on device")
             }
         }
 
@@ -82,7 +82,7 @@ extension EndToEnd {
             let file = try folder.write("stages: [\(stage)]\n", to: "pushmill.yaml")
             try await runShell("'\(Self.program)' apply --config \(file) <&-") { shell in
                 try await shell.expectEnd(.exited(65))
-                #expect(shell.lines.last == "pushmill: the input cannot be read: Bad file descriptor")
+                expect(shell.lines.last, is: "pushmill: the input cannot be read: Bad file descriptor")
             }
         }
 
@@ -109,9 +109,9 @@ extension EndToEnd {
             try await folder.wait { $0.contains("events.jsonl.partial") }
             capture.send(SIGINT)
             try await capture.expectEnd(.exited(0))
-            #expect(capture.lines(with: "no record has come").count == 1)
-            #expect(try FileBytes(path: file).bytes == Array("old".utf8))
-            #expect(folder.names == ["events.jsonl", "service.yaml"])
+            expect(capture.lines(with: "no record has come").count, is: 1)
+            try expect(FileBytes(path: file).bytes, is: Array("old".utf8))
+            expect(folder.names, is: ["events.jsonl", "service.yaml"])
             try await capture.clear()
         }
 
@@ -121,7 +121,7 @@ extension EndToEnd {
             let folder = try TemporaryFolder()
             let configuration = try Self.configure(cluster, folder)
             let pipe = "\(folder.path)/pipe"
-            #expect(mkfifo(pipe, 0o600) == 0)
+            expect(mkfifo(pipe, 0o600), is: 0)
             let capture = try ServiceProcess(["capture", "--config", configuration, "--output", pipe])
             // Where the kernel keeps who opens a pipe; it does not tell everybody.
             let opening = Array("wait_for_partner".utf8)

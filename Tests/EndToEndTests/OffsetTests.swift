@@ -21,12 +21,12 @@ extension EndToEnd {
                 try await scene.commit([Position(scene.places[0], offset: 40, metadata: metadata)])
                 let service = try scene.start()
                 let arrivals = try await scene.outputs.wait(count: 60)
-                #expect(Set(arrivals.map(\.event)) == Set(events[40...]))
+                expect(Set(arrivals.map(\.event)), is: Set(events[40...]))
                 #expect(arrivals.repeats.isEmpty)
                 let line = "the committed offset was not set by pushmill and is obeyed"
                 try await service.wait(forLine: line)
                 let lines = service.lines(with: line)
-                #expect(lines.count == 1)
+                expect(lines.count, is: 1)
                 #expect(lines.allSatisfy { $0.contains(reason) && $0.contains(#""offset":40"#) })
             }
         }
@@ -44,11 +44,11 @@ extension EndToEnd {
                 let service = try scene.start(ServiceConfiguration(cores: 1))
                 try await service.wait(forLine: "a newer release has committed the offset: its partition waits")
                 _ = try await scene.committed { $0[1].offset > 0 }
-                #expect(try await scene.committed()[0].metadata == "PMv3AAAAAAA")
+                try await expect(scene.committed()[0].metadata, is: "PMv3AAAAAAA")
                 #expect(scene.outputs.all.count < events.count)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(try await scene.committed()[0].metadata == "PMv3AAAAAAA")
+                try await expect(scene.committed()[0].metadata, is: "PMv3AAAAAAA")
                 #expect(scene.outputs.all.repeats.isEmpty)
             }
         }
@@ -60,10 +60,10 @@ extension EndToEnd {
                 try await scene.feeder.publish(events)
                 let service = try scene.start()
                 let arrivals = try await scene.outputs.wait(count: 100)
-                #expect(Set(arrivals.map(\.event)) == Set(events))
+                expect(Set(arrivals.map(\.event)), is: Set(events))
                 _ = try await scene.committed { $0.doneCount == 100 }
                 try await service.wait(forLine: "the offsets of a partition have gone back")
-                #expect(service.lines(with: "the offsets of a partition have gone back").count == 1)
+                expect(service.lines(with: "the offsets of a partition have gone back").count, is: 1)
             }
         }
 
@@ -129,7 +129,7 @@ extension EndToEnd {
                 #expect(arrivals.repeats.isEmpty)
                 // Some of what it has lost is finished.
                 let told = "the log no longer holds what was to be read: at most so many records are lost"
-                #expect(service.lines(with: told).count == 1)
+                expect(service.lines(with: told).count, is: 1)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }
@@ -175,12 +175,12 @@ extension EndToEnd {
                     ServiceConfiguration(delivery: [("checkpoint-interval", "60s")], cores: 1))
                 try await scene.feeder.publish(events)
                 try await scene.outputs.wait(count: 100)
-                #expect(try await scene.committed().doneCount == 0)
+                try await expect(scene.committed().doneCount, is: 0)
                 mock.failRequests(.offsetCommit, with: [27, 27, 27])
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(service.lines(with: "REBALANCE_IN_PROGRESS").count == 3)
-                #expect(try await scene.committed().doneCount == 100)
+                expect(service.lines(with: "REBALANCE_IN_PROGRESS").count, is: 3)
+                try await expect(scene.committed().doneCount, is: 100)
             }
         }
     }

@@ -96,7 +96,7 @@ extension EndToEnd {
                 #expect(scene.outputs.all.keysOutOfOrder.isEmpty)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(try await scene.committed().doneCount == events.count)
+                try await expect(scene.committed().doneCount, is: events.count)
             }
         }
 
@@ -160,7 +160,7 @@ extension EndToEnd {
                 #expect(scene.outputs.all.repeats.isEmpty)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(try await scene.committed().doneCount == events.count)
+                try await expect(scene.committed().doneCount, is: events.count)
             }
         }
 
@@ -196,13 +196,13 @@ extension EndToEnd {
                 try await scene.outputs.wait(count: 999)
                 let letters = try await scene.deadLetters.wait(count: 1)
                 let missing = scene.outputs.all.missing(of: events)
-                #expect(missing.count == 1)
-                #expect(
-                    letters == missing.map { Letter(key: $0.key, value: $0.payload, reason: "publish-failed") })
-                #expect(scene.outputs.all.count == 999)
+                expect(missing.count, is: 1)
+                expect(
+                    letters, is: missing.map { Letter(key: $0.key, value: $0.payload, reason: "publish-failed") })
+                expect(scene.outputs.all.count, is: 999)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(try await scene.committed().doneCount == events.count)
+                try await expect(scene.committed().doneCount, is: events.count)
             }
         }
 
@@ -225,7 +225,7 @@ extension EndToEnd {
                 let service = try scene.start(ServiceConfiguration(producer: [("linger.ms", "2000")]))
                 try await scene.outputs.wait(count: 1_000, within: .seconds(120))
                 let letters = try await scene.deadLetters.wait(count: 1)
-                #expect(letters == [Letter(key: "large", value: Array(payload.utf8), reason: "publish-failed")])
+                expect(letters, is: [Letter(key: "large", value: Array(payload.utf8), reason: "publish-failed")])
                 #expect(scene.outputs.all.missing(of: events).isEmpty)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))

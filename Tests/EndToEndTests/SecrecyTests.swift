@@ -29,9 +29,9 @@ extension EndToEnd {
             for file in ["keys.json", "contacts.jsonl"] {
                 #expect(metrics.contains("pushmill_reloads_total{target=\"\(file)\",result=\"failed\"} "))
             }
-            #expect(said["/logs"]?.contains(#""level":"error""#) == true)
-            #expect(said["/config"]?.contains("sasl.password: ") == true)
-            #expect(said["refused"]?.contains(" 401 ") == true)
+            expect(said["/logs"]?.contains(#""level":"error""#), is: true)
+            expect(said["/config"]?.contains("sasl.password: "), is: true)
+            expect(said["refused"]?.contains(" 401 "), is: true)
         }
 
         /// (trust 7) As the process's own kernel says; `apply` is one of the commands that know keys and no such setting.
@@ -49,7 +49,7 @@ extension EndToEnd {
             let file = try folder.write("\(text)\n\(setting)", to: "service.yaml")
             let service = try ServiceProcess([command, "--config", file])
             try await service.wait(forLine: "memory is ")
-            #expect(service.lines(with: "memory is \(memory)").count == 1)
+            expect(service.lines(with: "memory is \(memory)").count, is: 1)
             try await service.clear()
         }
 

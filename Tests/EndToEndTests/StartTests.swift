@@ -15,7 +15,7 @@ extension EndToEnd {
         func unreachable() async throws {
             try await run(at: "127.0.0.1:1") { service in
                 try await service.wait(forLine: #""reason":"no-broker""#)
-                #expect(service.lines(with: "no broker answers at 127.0.0.1:1").count == 1)
+                expect(service.lines(with: "no broker answers at 127.0.0.1:1").count, is: 1)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0), within: .seconds(20))
                 try await expectJSON(service)
@@ -71,7 +71,7 @@ extension EndToEnd {
             let broker = try LoginProxy(MockCluster(), password: "another")
             try await run(Self.configuration(("sasl.password", "not-for-logs")), at: broker.address) { service in
                 try await service.wait(forLine: #""reason":"authentication""#)
-                #expect(service.lines(with: "refuse the login").count == 1)
+                expect(service.lines(with: "refuse the login").count, is: 1)
                 try await broker.wait(forLogins: 1)
                 let first = try #require(broker.logins.first)
                 if try isSoon(first, afterStartOf: service) {
@@ -140,7 +140,7 @@ extension EndToEnd {
             try await run(configuration, at: "127.0.0.1:1") { service in
                 try await service.expectEnd(.exited(78))
                 let reason = "\(setting): \(file) is empty, not UTF-8, or has a NUL character in it"
-                #expect(service.lines(with: reason).count == 1)
+                expect(service.lines(with: reason).count, is: 1)
                 #expect(service.lines(with: "not-for").isEmpty)
                 try await expectJSON(service)
             }
@@ -206,7 +206,7 @@ extension EndToEnd {
             configuration.stages = [stage]
             try await run(configuration, at: "127.0.0.1:1") { service in
                 try await service.expectEnd(.exited(78))
-                #expect(service.lines(with: "the service cannot start").count == 1)
+                expect(service.lines(with: "the service cannot start").count, is: 1)
                 try await expectJSON(service)
             }
         }
@@ -234,7 +234,7 @@ extension EndToEnd {
             configuration.stages = [stage]
             try await run(configuration, at: "127.0.0.1:1") { service in
                 try await service.expectEnd(.exited(70))
-                #expect(service.lines(with: "the state cannot be used (state.path)").count == 1)
+                expect(service.lines(with: "the state cannot be used (state.path)").count, is: 1)
             }
         }
 

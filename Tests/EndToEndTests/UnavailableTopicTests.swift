@@ -79,7 +79,7 @@ extension EndToEnd {
                 let value = Array(#"{"aps":{"alert":"a","mutable-content":1}}"#.utf8)
                 try await scene.feeder.publish([(key: "large", value: value)], headers: [("locale", "fr")])
                 let letters = try await scene.deadLetters.wait(count: 1)
-                #expect(letters == [Letter(key: "large", value: value, reason: "publish-failed", locale: "fr")])
+                expect(letters, is: [Letter(key: "large", value: value, reason: "publish-failed", locale: "fr")])
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 #expect(scene.outputs.all.isEmpty)
@@ -117,7 +117,7 @@ extension EndToEnd {
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 let letters = scene.deadLetters.all
-                #expect(letters.count { $0.reason == "publish-failed" && $0.value == nil } == largeCount)
+                expect(letters.count { $0.reason == "publish-failed" && $0.value == nil }, is: largeCount)
                 #expect(letters.allSatisfy { $0.value == nil || $0.reason == "not-json" && $0.value == small })
                 #expect(scene.outputs.all.keysOutOfOrder.isEmpty)
                 // What was published in vain is no repetition for who reads what is committed.
@@ -126,7 +126,7 @@ extension EndToEnd {
                 }
                 // The mock cluster forgets the offsets of transactions.
                 guard guarantee == .atLeastOnce else { return }
-                #expect(try await scene.committed().doneCount == 101 + events.count)
+                try await expect(scene.committed().doneCount, is: 101 + events.count)
             }
         }
     }

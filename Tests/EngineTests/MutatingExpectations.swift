@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 // `#expect` and `#require` cannot take a call apart that changes its receiver: these take what it returned.

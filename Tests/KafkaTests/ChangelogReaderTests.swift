@@ -48,8 +48,8 @@ struct ChangelogReaderTests {
         let follower = try Follower(peer.cluster)
         try follower.reader.replicate([(partition: 0, offset: Position.beginning), (partition: 1, offset: 15)])
         try follower.until { $0.ends.count == 2 }
-        #expect(follower.offsets == [0: Array(0..<20), 1: Array(15..<20)])
-        #expect(follower.ends == [0: 20, 1: 20])
+        expect(follower.offsets, is: [0: Array(0..<20), 1: Array(15..<20)])
+        expect(follower.ends, is: [0: 20, 1: 20])
         #expect(follower.isWhole)
         // One stays where it is, one goes, one comes.
         try follower.reader.replicate([(partition: 1, offset: 20), (partition: 2, offset: 0)])
@@ -58,13 +58,13 @@ struct ChangelogReaderTests {
         _ = try peer.publish("v", to: "t", partition: 0)
         _ = peer.reports(2)
         try follower.until { $0.ends[1] == 21 }
-        #expect(follower.offsets == [0: Array(0..<20), 1: Array(15..<21), 2: Array(0..<20)])
+        expect(follower.offsets, is: [0: Array(0..<20), 1: Array(15..<21), 2: Array(0..<20)])
         for _ in 0..<20 { try follower.reader.replicate([(partition: 1, offset: 3)]) }
         try follower.reader.replicate([(partition: 1, offset: 4)])
         follower.offsets = [:]
         follower.ends = [:]
         try follower.until { $0.ends[1] == 21 }
-        #expect(follower.offsets[1]?.suffix(17) == Array(4..<21)[...])
+        expect(follower.offsets[1]?.suffix(17), is: Array(4..<21)[...])
         #expect(follower.outOfLog.isEmpty)
     }
 
@@ -79,16 +79,16 @@ struct ChangelogReaderTests {
             (partition: 0, offset: 900), (partition: 1, offset: 0), (partition: 2, offset: Position.beginning),
         ])
         try follower.until { $0.ends[1] == 5 && $0.outOfLog == [0] }
-        #expect(follower.offsets == [1: Array(0..<5)])
+        expect(follower.offsets, is: [1: Array(0..<5)])
         try follower.reader.replicate([
             (partition: 0, offset: Position.beginning), (partition: 1, offset: 5),
             (partition: 2, offset: Position.beginning),
         ])
         try follower.until { $0.ends[0] == 5 }
-        #expect(follower.offsets == [0: Array(0..<5), 1: Array(0..<5)])
+        expect(follower.offsets, is: [0: Array(0..<5), 1: Array(0..<5)])
         peer.cluster.setLeader(of: TopicPartition("t", 2), broker: 1)
         try follower.until { $0.ends[2] == 5 }
-        #expect(follower.offsets[2] == Array(0..<5))
+        expect(follower.offsets[2], is: Array(0..<5))
     }
 
     @Test("Who lets go of a reader waits only so long for its end, which never comes where its topic was deleted")
@@ -100,7 +100,7 @@ struct ChangelogReaderTests {
             follower.release()
             ended.signal()
         }
-        #expect(ended.wait(timeout: .now() + 10) == .success)
+        expect(ended.wait(timeout: .now() + 10), is: .success)
     }
 
     /// Has read a partition, and given it back, before the topic went.

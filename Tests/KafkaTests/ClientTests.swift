@@ -76,7 +76,7 @@ struct ClientTests {
         try peer.cluster.createTopic("t", partitions: 1)
         var member: Member? = try Member(peer.cluster, group: "g")
         try failUnanswered(try #require(member), peer.cluster)
-        #expect(member?.consumer.client.isDestroyable == false)
+        expect(member?.consumer.client.isDestroyable, is: false)
         member = nil
     }
 
@@ -109,10 +109,10 @@ struct ClientTests {
         try peer.cluster.createTopic("t", partitions: 1)
         let place = TopicPartition("t", 0)
         let reader = try peer.reader()
-        #expect(try reader.range(of: place, milliseconds: 60_000) == 0..<0)
+        try expect(reader.range(of: place, milliseconds: 60_000), is: 0..<0)
         for number in 1...3 { _ = try peer.publish("\(number)", to: "t") }
         _ = peer.reports(3)
-        #expect(try reader.range(of: place, milliseconds: 60_000) == 0..<3)
+        try expect(reader.range(of: place, milliseconds: 60_000), is: 0..<3)
         peer.cluster.setDown()
         let begin = ContinuousClock.now
         #expect(throws: KafkaError.self) { try reader.range(of: place, milliseconds: 500) }
@@ -132,10 +132,10 @@ struct ClientTests {
         peer.cluster.failRequests(.produce, with: [10])
         _ = try peer.publish("v", key: "k", to: "t", headers: [("h", "1")], tag: 42)
         let report = try #require(peer.reports(1).first)
-        #expect(report.tag == 42)
-        #expect(report.error?.isTooLarge == true)
-        #expect(report.returned?.value == Array("v".utf8))
-        #expect(text(report.returned?.headers.view?.last("h")) == "1")
+        expect(report.tag, is: 42)
+        expect(report.error?.isTooLarge, is: true)
+        expect(report.returned?.value, is: Array("v".utf8))
+        expect(text(report.returned?.headers.view?.last("h")), is: "1")
         // It does not stop at a refusal.
         _ = try peer.publish("w", to: "t")
         #expect(peer.reports(1).map(\.offset) == [0] && peer.producer.fatalError == nil)
@@ -145,7 +145,7 @@ struct ClientTests {
     func properties() {
         #expect(ClientProperties.problem(with: "linger.ms", value: "5") == nil)
         #expect(ClientProperties.problem(with: "linger.ms", value: "soon") != nil)
-        #expect(ClientProperties.problem(with: "lingr.ms", value: "5")?.contains("lingr.ms") == true)
+        expect(ClientProperties.problem(with: "lingr.ms", value: "5")?.contains("lingr.ms"), is: true)
         #expect(throws: KafkaError.self) {
             try ClusterClient(ClientProperties([("linger.ms", "soon")]), log: { _, _, _ in })
         }
@@ -164,7 +164,7 @@ struct ClientTests {
         ] as [(String, String, String?)])
     func numbers(name: String, value: String, read: String?) {
         let problem = read.map { "is read as \($0): write a plain number, in the property's own unit" }
-        #expect(ClientProperties.problem(with: name, value: value) == problem)
+        expect(ClientProperties.problem(with: name, value: value), is: problem)
     }
 
     @Test("A cluster that cannot create topics says so")
@@ -173,7 +173,7 @@ struct ClientTests {
         let client = try ClusterClient(
             ClientProperties([("bootstrap.servers", peer.cluster.bootstrapServers)]), log: { _, _, _ in })
         #expect(throws: KafkaError.self) { try client.createTopic("new", partitions: 1, milliseconds: 2000) }
-        #expect(try client.partitionCount(of: "asked", milliseconds: 60_000) == 4)
+        try expect(client.partitionCount(of: "asked", milliseconds: 60_000), is: 4)
         #expect(client.reach(milliseconds: 60_000) == nil)
     }
 }

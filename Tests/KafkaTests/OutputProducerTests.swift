@@ -31,7 +31,7 @@ struct OutputProducerTests {
             output.take()
         }
         #expect(begin.duration(to: .now) < .seconds(50))
-        #expect(output.stored == Array(0..<1000))
+        expect(output.stored, is: Array(0..<1000))
         #expect(output.producer.fatalError == nil)
     }
 
@@ -52,12 +52,12 @@ struct OutputProducerTests {
         try output.publish(10..<1000, partitions: 2)
         cluster.setRoundTrip(milliseconds: 20)
         try output.until { $0.stored.count + $0.returned.count == 1000 }
-        #expect(output.producer.outstanding == 0)
+        expect(output.producer.outstanding, is: 0)
         #expect(output.producer.fatalError != nil)
         var kinds: [String: Int] = [:]
         for (tag, delivery) in output.returned {
-            #expect(delivery.returned?.value.map { String(decoding: $0, as: UTF8.self) } == "\(tag)")
-            #expect(text(delivery.returned?.headers.view?.last("n")) == "\(tag)")
+            expect(delivery.returned?.value.map { String(decoding: $0, as: UTF8.self) }, is: "\(tag)")
+            expect(text(delivery.returned?.headers.view?.last("n")), is: "\(tag)")
             switch delivery.failure {
             case .refused: kinds["refused", default: 0] += 1
             case .purged: kinds["purged", default: 0] += 1
@@ -84,7 +84,7 @@ struct OutputProducerTests {
         try output.until { $0.stored.count == again.count }
         for partition in [0, 1] {
             let expected = (0..<1000).filter { $0 % 2 == partition }
-            #expect(try values(cluster, partition: Int32(partition), count: 500) == expected.map { "\($0)" })
+            try expect(values(cluster, partition: Int32(partition), count: 500), is: expected.map { "\($0)" })
         }
     }
 
@@ -145,8 +145,8 @@ struct OutputProducerTests {
             Issue.record("\(result)")
             return
         }
-        #expect(error.name == "_UNKNOWN_PARTITION")
-        #expect(asked.wait(timeout: .now() + 60) == .success)
+        expect(error.name, is: "_UNKNOWN_PARTITION")
+        expect(asked.wait(timeout: .now() + 60), is: .success)
     }
 
     @Test("The thread that takes the reports commits and aborts, and finds the reports afterwards")
@@ -155,25 +155,25 @@ struct OutputProducerTests {
         try cluster.createTopic("t", partitions: 1)
         let output = try Output(cluster, [("transactional.id", "x")])
         let producer = output.producer
-        #expect(producer.initializeTransactions(milliseconds: 10_000) == .done)
-        #expect(producer.beginTransaction() == .done)
+        expect(producer.initializeTransactions(milliseconds: 10_000), is: .done)
+        expect(producer.beginTransaction(), is: .done)
         try output.publish(0..<1000)
-        #expect(producer.commitTransaction(milliseconds: 10_000) == .done)
+        expect(producer.commitTransaction(milliseconds: 10_000), is: .done)
         #expect(output.stored.isEmpty)
         output.take()
-        #expect(output.stored == Array(0..<1000))
+        expect(output.stored, is: Array(0..<1000))
 
         // Longer than a busy machine takes to publish. The abort waits as long, and again where requests are on their way.
         cluster.setRoundTrip(milliseconds: 2000)
-        #expect(producer.beginTransaction() == .done)
+        expect(producer.beginTransaction(), is: .done)
         try output.publish(1000..<1100)
-        #expect(producer.abortTransaction(milliseconds: 30_000) == .done)
+        expect(producer.abortTransaction(milliseconds: 30_000), is: .done)
         output.take()
-        #expect(output.returned.count + output.stored.count == 1100)
+        expect(output.returned.count + output.stored.count, is: 1100)
         #expect(!output.returned.isEmpty)
 
         cluster.setRoundTrip(milliseconds: 0)
-        #expect(producer.beginTransaction() == .done)
+        expect(producer.beginTransaction(), is: .done)
         cluster.failRequests(.produce, with: [87])
         try output.publish([2000])
         let outcome = producer.commitTransaction(milliseconds: 10_000)
@@ -181,13 +181,13 @@ struct OutputProducerTests {
             Issue.record("\(outcome)")
             return
         }
-        #expect(producer.abortTransaction(milliseconds: 10_000) == .done)
+        expect(producer.abortTransaction(milliseconds: 10_000), is: .done)
         output.take()
         guard case .refused = output.returned[2000]?.failure else {
             Issue.record("\(String(describing: output.returned[2000]?.failure))")
             return
         }
-        #expect(producer.beginTransaction() == .done)
+        expect(producer.beginTransaction(), is: .done)
         // Nothing in time.
         cluster.setDown()
         try output.publish([3000])
@@ -204,8 +204,8 @@ struct OutputProducerTests {
         let output = try Output(cluster, [("transactional.id", "x")])
         let member = try Member(cluster, group: "g")
         try member.until { $0.owned.count == 1 }
-        #expect(output.producer.initializeTransactions(milliseconds: 10_000) == .done)
-        #expect(output.producer.beginTransaction() == .done)
+        expect(output.producer.initializeTransactions(milliseconds: 10_000), is: .done)
+        expect(output.producer.beginTransaction(), is: .done)
         cluster.failRequests(.transactionalOffsetCommit, with: [code])
         let positions = [Position(TopicPartition("t", 0), offset: 1, metadata: "m")]
         let outcome = output.producer.addOffsets(positions, of: member.consumer, milliseconds: 10_000)
@@ -213,10 +213,10 @@ struct OutputProducerTests {
             Issue.record("\(outcome)")
             return
         }
-        #expect(output.producer.abortTransaction(milliseconds: 10_000) == .done)
-        #expect(output.producer.beginTransaction() == .done)
-        #expect(output.producer.addOffsets(positions, of: member.consumer, milliseconds: 10_000) == .done)
-        #expect(output.producer.commitTransaction(milliseconds: 10_000) == .done)
+        expect(output.producer.abortTransaction(milliseconds: 10_000), is: .done)
+        expect(output.producer.beginTransaction(), is: .done)
+        expect(output.producer.addOffsets(positions, of: member.consumer, milliseconds: 10_000), is: .done)
+        expect(output.producer.commitTransaction(milliseconds: 10_000), is: .done)
         #expect(try member.leave())
     }
 }

@@ -15,8 +15,9 @@ struct RecordTests {
         _ = try peer.publish("x", key: "", to: "t", timestamp: 3)
         #expect(peer.reports(4).allSatisfy { $0.error == nil && $0.returned == nil })
         let read = try peer.reader().read(4, of: "t")
-        #expect(
-            read == [
+        expect(
+            read,
+            is: [
                 Copied(
                     key: "k", value: "v", timestamp: 1_700_000_000_123, offset: 0,
                     headers: [["a", "1"], ["a", "2"], ["n", nil], ["e", ""]]),
@@ -34,7 +35,7 @@ struct RecordTests {
         #expect(peer.reports(1).first?.error == nil)
         let expected = Int32(Int(murmur2(Array(key.utf8)) & 0x7fff_ffff) % partitions)
         let range = try peer.reader().range(of: TopicPartition("t", expected), milliseconds: 60_000)
-        #expect(range.upperBound == 1)
+        expect(range.upperBound, is: 1)
     }
 
     @Test("Headers move from a record to another without those that are removed")
@@ -47,13 +48,13 @@ struct RecordTests {
         try reader.read(from: [Position(TopicPartition("t", 0), offset: 0)])
         let record = reader.first()
         var headers = record.detachHeaders()
-        #expect(text(headers.view?.last("drop")) == "3")
+        expect(text(headers.view?.last("drop")), is: "3")
         withBytes("drop\0") { if let name = $0 { headers.remove(zeroTerminated: name) } }
         headers.add("new", "4")
         record.destroy()
-        #expect(text(headers.view?.last("keep")) == "1")
+        expect(text(headers.view?.last("keep")), is: "1")
         #expect(headers.view?.last("drop") == nil)
-        #expect(headers.view?.count == 2)
+        expect(headers.view?.count, is: 2)
         #expect(headers.view?.entry(2) == nil)
     }
 
@@ -67,11 +68,11 @@ struct RecordTests {
         headers.add("empty", "")
         headers.add("null", nil)
         headers.removeAll { $0.elementsEqual("drop".utf8) }
-        #expect(headers.view?.count == 5002)
+        expect(headers.view?.count, is: 5002)
         let kept = (0..<5000).compactMap { text(headers.view?.entry($0)?.value) }
-        #expect(kept == (0..<5000).map { "\($0)" })
+        expect(kept, is: (0..<5000).map { "\($0)" })
         #expect(headers.view?.last("drop") == nil && text(headers.view?.last("keep")) == "4999")
-        #expect(headers.view?.entry(5000)?.value?.count == 0)
+        expect(headers.view?.entry(5000)?.value?.count, is: 0)
         #expect(headers.view?.entry(5001)?.value == nil)
     }
 
@@ -90,7 +91,7 @@ struct RecordTests {
             let headers = first.detachHeaders()
             #expect(headers.view?.count == 2 && text(headers.view?.last("a")) == "1")
         }
-        #expect(first.headers?.count == 2)
+        expect(first.headers?.count, is: 2)
         first.owned().destroy()
         let second = reader.first().owned()
         #expect(second.key?.count == 0 && second.value == nil && second.headers == nil && second.offset == 1)
@@ -113,7 +114,7 @@ struct RecordTests {
         // As much as librdkafka takes for one without a value: five words, and one for it in the list.
         #expect(count >= 1000 * 6 * MemoryLayout<Int>.size)
         let owned = lent.owned()
-        #expect(owned.headerByteCount == count)
+        expect(owned.headerByteCount, is: count)
         owned.destroy()
         let bare = reader.first()
         #expect(bare.offset == 1 && bare.headerByteCount == 0)
@@ -152,7 +153,7 @@ struct RecordTests {
             let reader = try PartitionReader(properties, log: { _, _, _ in })
             try reader.read(from: positions)
             let record = reader.first()
-            #expect(record.offset == 0)
+            expect(record.offset, is: 0)
             record.destroy()
             // librdkafka would end the process.
             for _ in 0..<3 { try reader.read(from: positions) }
@@ -178,7 +179,7 @@ struct RecordTests {
                 let records = reader.poll(milliseconds: 60_000, limit: 20).records
                 try #require((1...20).contains(records.count), "round \(round): \(next)")
                 for record in records {
-                    #expect(record.offset == next[Int(record.partition)])
+                    expect(record.offset, is: next[Int(record.partition)])
                     next[Int(record.partition)] = record.offset + 1
                     record.destroy()
                 }

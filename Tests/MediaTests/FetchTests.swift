@@ -20,11 +20,11 @@ struct FetchTests {
         ])
     func kept(_ path: String) async throws {
         let media = try await shelf.media(server.url(path))
-        #expect(shelf.names == [media.name])
+        expect(shelf.names, is: [media.name])
         let bytes = try shelf.bytes(of: media)
-        #expect(bytes.count == media.size)
-        #expect(media.name == "\(try hash(bytes)).jpg")
-        #expect(media.type == .jpeg)
+        expect(bytes.count, is: media.size)
+        expect(media.name, is: "\(try hash(bytes)).jpg")
+        expect(media.type, is: .jpeg)
     }
 
     private func hash(_ bytes: [UInt8]) throws -> String {
@@ -48,14 +48,14 @@ struct FetchTests {
         ] as [(String, MediaFailure)])
     func failures(_ path: String, _ failure: MediaFailure) async throws {
         await #expect(throws: failure) { try await shelf.media(server.url(path)) }
-        #expect(shelf.names == [])
-        #expect(shelf.lines == [])
+        expect(shelf.names, is: [])
+        expect(shelf.lines, is: [])
     }
 
     @Test("The limits are those of a device", arguments: [("image", 10), ("audio", 5), ("video", 50)])
     func limits(_ kind: String, _ megabytes: Int) {
         for type in MediaType.allCases where type.rawValue.hasPrefix(kind) {
-            #expect(type.sizeLimit == megabytes * 1_000_000)
+            expect(type.sizeLimit, is: megabytes * 1_000_000)
         }
     }
 
@@ -63,15 +63,15 @@ struct FetchTests {
     func nowhere() async throws {
         let path = "/to/\(UInt64.random(in: 0 ... .max))"
         await #expect(throws: MediaFailure.redirects) { try await shelf.media(server.url(path)) }
-        #expect(server.requests(for: path).count == 1)
+        expect(server.requests(for: path).count, is: 1)
     }
 
     @Test("A request tells nothing of anybody and asks for the bytes as they are")
     func headers() async throws {
         _ = try await shelf.media(server.url("/fast/headers.jpg"))
-        #expect(
-            server.requests(for: "/fast/headers.jpg")
-                == ["/fast/headers.jpg user-agent=pushmill host=127.0.0.1:\(server.port)"])
+        expect(
+            server.requests(for: "/fast/headers.jpg"),
+            is: ["/fast/headers.jpg user-agent=pushmill host=127.0.0.1:\(server.port)"])
     }
 
     @Test("No cookie that a server leaves comes back to it")
@@ -80,7 +80,7 @@ struct FetchTests {
         let again = "/fast/\(UInt64.random(in: 0 ... .max)).jpg"
         for path in [path, again] { _ = try await shelf.media(server.url(path)) }
         for path in [path, "/fast\(path)", again] {
-            #expect(server.requests(for: path) == ["\(path) user-agent=pushmill host=127.0.0.1:\(server.port)"])
+            expect(server.requests(for: path), is: ["\(path) user-agent=pushmill host=127.0.0.1:\(server.port)"])
         }
     }
 
@@ -114,7 +114,7 @@ struct FetchTests {
         await #expect(throws: MediaFailure.unreachable) {
             try await shelf.media(server.url(path), for: .milliseconds(1))
         }
-        #expect(server.requests(for: path).count == 1)
+        expect(server.requests(for: path).count, is: 1)
     }
 
     @Test("Where nothing is kept, media is looked at all the same")
@@ -122,8 +122,8 @@ struct FetchTests {
         let shelf = try Shelf({ $0.folder = "/nonexistent/media" }, keeps: false)
         let path = "/fast/not-kept.jpg"
         let media = try await shelf.media(server.url(path))
-        #expect(media.size == 2000)
-        #expect(try await self.shelf.media(server.url(path)) == media)
+        expect(media.size, is: 2000)
+        try await expect(self.shelf.media(server.url(path)), is: media)
         await #expect(throws: MediaFailure.unsupportedType) { try await shelf.media(server.url("/page/a")) }
     }
 }

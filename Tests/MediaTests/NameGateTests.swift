@@ -11,28 +11,28 @@ struct NameGateTests {
     func found() {
         var gate = NameGate<Int>()
         let first = (1...3).map { gate.admit($0, to: "h") }
-        #expect(first == [true, false, false])
+        expect(first, is: [true, false, false])
         let others = (4...5).map { gate.admit($0, to: "other") }
-        #expect(others == [true, false])
+        expect(others, is: [true, false])
         let waiting = gate.found("h")
-        #expect(waiting == [2, 3])
+        expect(waiting, is: [2, 3])
         let later = (6...7).map { gate.admit($0, to: "h") }
-        #expect(later == [true, false])
+        expect(later, is: [true, false])
     }
 
     @Test("Where one ends without an address, the next that is wanted asks")
     func ended() {
         var gate = NameGate<Int>()
         let first = (1...5).map { gate.admit($0, to: "h") }
-        #expect(first == [true, false, false, false, false])
+        expect(first, is: [true, false, false, false, false])
         gate.ended("h")
         let next = [gate.next { $0 > 3 }, gate.next { _ in true }]
-        #expect(next == [4, nil])
+        expect(next, is: [4, nil])
         let more = gate.admit(6, to: "h")
         #expect(!more)
         gate.ended("h")
         let last = gate.next { $0 > 5 }
-        #expect(last == 6)
+        expect(last, is: 6)
         gate.ended("h")
         let none = gate.next { _ in true }
         #expect(none == nil)
@@ -46,22 +46,22 @@ struct NameGateTests {
         let first = [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "c"), (6, "e"), (7, "a")].map {
             gate.admit($0, to: $1)
         }
-        #expect(first == [true, true, false, false, false, false, false])
+        expect(first, is: [true, true, false, false, false, false, false])
         let early = gate.next { _ in true }
         #expect(early == nil)
 
         gate.ended("a")
         let second = [gate.next { $0 != 4 }, gate.next { $0 != 4 }]
-        #expect(second == [3, nil])
+        expect(second, is: [3, nil])
         let found = gate.found("b")
-        #expect(found == [])
+        expect(found, is: [])
         // Nobody wants 4 any more, and 7 has to wait for its turn as it had not asked before.
         let third = [gate.next { $0 != 4 }, gate.next { $0 != 4 }]
-        #expect(third == [6, nil])
+        expect(third, is: [6, nil])
         let waited = gate.found("c")
-        #expect(waited == [5])
+        expect(waited, is: [5])
         let last = [gate.next { _ in true }, gate.next { _ in true }]
-        #expect(last == [7, nil])
+        expect(last, is: [7, nil])
     }
 
     @Test("A host that was found before does not wait for those that nobody answers for")
@@ -71,13 +71,13 @@ struct NameGateTests {
         let none = gate.found("live")
         #expect(first && none == [])
         let dead = [(2, "a"), (3, "b"), (4, "c")].map { gate.admit($0, to: $1) }
-        #expect(dead == [true, true, false])
+        expect(dead, is: [true, true, false])
         let again = [5, 6].map { gate.admit($0, to: "live") }
-        #expect(again == [true, false])
+        expect(again, is: [true, false])
         // Its transfer did not need the address: the one that waits for it does not stand behind the others either.
         gate.ended("live")
         let instead = gate.next { _ in true }
-        #expect(instead == 6)
+        expect(instead, is: 6)
         let more = gate.admit(7, to: "live")
         let waiting = gate.found("live")
         #expect(!more && waiting == [7])
@@ -86,7 +86,7 @@ struct NameGateTests {
         #expect(early == nil)
         gate.ended("a")
         let next = gate.next { _ in true }
-        #expect(next == 4)
+        expect(next, is: 4)
     }
 
     @Test("No address is asked for that is remembered, and none by an exchange that may not")
@@ -112,14 +112,14 @@ struct NameGateTests {
             return exchange.progress
         }
         let first = try exchange()
-        #expect(run(first) == .needsAddress)
-        #expect(server.requests(for: path) == [])
+        expect(run(first), is: .needsAddress)
+        expect(server.requests(for: path), is: [])
         first.renew(mayAsk: true)
-        #expect(run(first) == .hasAddress)
-        #expect(run(try exchange()) == .hasAddress)
-        #expect(server.requests(for: path).count == 2)
+        expect(run(first), is: .hasAddress)
+        expect(run(try exchange()), is: .hasAddress)
+        expect(server.requests(for: path).count, is: 2)
         // As it does when it has remembered it for long.
-        #expect(run(try exchange(names: ["-localhost:\(server.port)"])) == .needsAddress)
-        #expect(server.requests(for: path).count == 2)
+        expect(run(try exchange(names: ["-localhost:\(server.port)"])), is: .needsAddress)
+        expect(server.requests(for: path).count, is: 2)
     }
 }

@@ -28,11 +28,11 @@ struct ResumeTests {
     func resumed(_ kind: String, _ requests: [String]) async throws {
         let path = "\(kind)\(UInt64.random(in: 0 ... .max)).jpg"
         let media = try await shelf.media(server.url(path))
-        #expect(media.size == 30_000)
-        #expect(
-            server.requests(for: path).map { $0.dropFirst(path.count).prefix { $0 != "u" } }
-                == requests.map { "\($0) " })
-        #expect(try shelf.bytes(of: media) == whole(path, version: 1))
+        expect(media.size, is: 30_000)
+        expect(
+            server.requests(for: path).map { $0.dropFirst(path.count).prefix { $0 != "u" } },
+            is: requests.map { "\($0) " })
+        try expect(shelf.bytes(of: media), is: whole(path, version: 1))
     }
 
     @Test(
@@ -44,8 +44,8 @@ struct ResumeTests {
     func anew(_ kind: String, _ version: Int) async throws {
         let path = "\(kind)\(UInt64.random(in: 0 ... .max)).jpg"
         let media = try await shelf.media(server.url(path))
-        #expect(server.requests(for: path).count == 3)
-        #expect(try shelf.bytes(of: media) == whole(path, version: version))
+        expect(server.requests(for: path).count, is: 3)
+        try expect(shelf.bytes(of: media), is: whole(path, version: version))
     }
 
     @Test("A part that does not say where the whole ends is not taken for its end")
@@ -54,9 +54,10 @@ struct ResumeTests {
         let media = try await shelf.media(server.url(path))
         // There is no more of it, and only the whole tells that for certain.
         let parts = ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=30000- if-range=\"1\"", ""]
-        #expect(
-            server.requests(for: path).map { $0.dropFirst(path.count).prefix { $0 != "u" } } == parts.map { "\($0) " })
-        #expect(try shelf.bytes(of: media) == whole(path, version: 1))
+        expect(
+            server.requests(for: path).map { $0.dropFirst(path.count).prefix { $0 != "u" } }, is: parts.map { "\($0) " }
+        )
+        try expect(shelf.bytes(of: media), is: whole(path, version: 1))
     }
 
     @Test(
@@ -69,8 +70,8 @@ struct ResumeTests {
     func cut(_ words: String) async throws {
         let path = "/cut/\(UInt64.random(in: 0 ... .max)).jpg?\(words)"
         let media = try await shelf.media(server.url(path))
-        #expect(server.requests(for: path).count == 2)
-        #expect(media.size == 2000)
+        expect(server.requests(for: path).count, is: 2)
+        expect(media.size, is: 2000)
     }
 
     @Test("A part of something else is not put behind what was there")
@@ -78,7 +79,7 @@ struct ResumeTests {
         let path = "/broken-and-wrong/\(UInt64.random(in: 0 ... .max)).jpg"
         await #expect(throws: MediaFailure.broken) { try await shelf.media(server.url(path)) }
         #expect(server.requests(for: path).contains { $0.contains("range=") })
-        #expect(shelf.names == [])
+        expect(shelf.names, is: [])
     }
 
     @Test(
@@ -90,8 +91,8 @@ struct ResumeTests {
         ])
     func parts(_ text: String, _ count: Int, _ isWhole: Bool) throws {
         let range = try #require(ContentRange(text))
-        #expect(range.first == 10)
-        #expect(range.completes(count) == isWhole)
+        expect(range.first, is: 10)
+        expect(range.completes(count), is: isWhole)
     }
 
     @Test(
@@ -114,8 +115,8 @@ struct ResumeTests {
         // Nothing is begun again after that; what comes then may take its time.
         let media = try await shelf.media(server.url("\(path)?\(count)"), for: patience * 2)
         let requests = server.requests(for: "\(path)?\(count)")
-        #expect(requests.map { $0.drop { $0 != " " }.prefix { $0 != "u" } } == [" ", "\(again) "])
-        #expect(try shelf.bytes(of: media) == whole(path, version: 1))
+        expect(requests.map { $0.drop { $0 != " " }.prefix { $0 != "u" } }, is: [" ", "\(again) "])
+        try expect(shelf.bytes(of: media), is: whole(path, version: 1))
     }
 
     /// As the server makes it.
@@ -138,13 +139,13 @@ struct ResumeTests {
                 .map { Double($0.nanoseconds) / 1e9 }
         }
         var plan = RetryPlan()
-        #expect(wait(&plan) == 0.4)
-        #expect(wait(&plan, jitter: 0) == 0.4)
-        #expect(wait(&plan) == 1.6)
+        expect(wait(&plan), is: 0.4)
+        expect(wait(&plan, jitter: 0), is: 0.4)
+        expect(wait(&plan), is: 1.6)
         #expect(wait(&plan) == nil)
         var fruitful = RetryPlan()
-        for _ in 0..<10 { #expect(wait(&fruitful, progressed: true) == 0.2) }
-        #expect(wait(&fruitful, progressed: true, atLeast: 7) == 7)
+        for _ in 0..<10 { expect(wait(&fruitful, progressed: true), is: 0.2) }
+        expect(wait(&fruitful, progressed: true, atLeast: 7), is: 7)
         #expect(wait(&fruitful, progressed: true, atLeast: 60) == nil)
         #expect(wait(&fruitful, progressed: true, atLeast: .max) == nil)
     }

@@ -27,7 +27,7 @@ struct SecureTests {
         let stranger = try Shelf { $0.allow(["localhost"], at: server) }
         await #expect(throws: MediaFailure.certificate) { try await stranger.media(url) }
         let friend = try shelf(server)
-        #expect(try await friend.media(url).size == 2000)
+        try await expect(friend.media(url).size, is: 2000)
         // Of the same server, under a name that its certificate does not have.
         await #expect(throws: MediaFailure.certificate) {
             try await friend.media(server.url("/fast/secure.jpg", scheme: "https"))
@@ -43,7 +43,7 @@ struct SecureTests {
         await #expect(throws: MediaFailure.redirects) {
             try await shelf.media(server.url("/to/a?\(plain.url(path))", host: "localhost", scheme: "https"))
         }
-        #expect(plain.requests(for: path) == [])
+        expect(plain.requests(for: path), is: [])
     }
 
     @Test("Where HTTP/2 is spoken, many transfers share a connection", .enabled(if: MediaServer.speaksHTTP2))
@@ -56,9 +56,9 @@ struct SecureTests {
         var names: Set<String> = [try await fetch(0)]
         let tasks = (1...90).map { number in Task { try await fetch(number) } }
         for task in tasks { names.insert(try await task.value) }
-        #expect(names.count == 91)
-        #expect(server.requests(for: "connection").count == 1)
-        #expect(server.requests.count == 92)
+        expect(names.count, is: 91)
+        expect(server.requests(for: "connection").count, is: 1)
+        expect(server.requests.count, is: 92)
     }
 }
 

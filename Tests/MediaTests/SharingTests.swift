@@ -19,9 +19,9 @@ struct SharingTests {
         let tasks = (0..<100_000).map { _ in Task { [shelf] in try await shelf.media(url).name } }
         var names: Set<String> = []
         for task in tasks { names.insert(try await task.value) }
-        #expect(names.count == 1)
-        #expect(server.requests(for: path).count == 1)
-        #expect(shelf.names == Array(names))
+        expect(names.count, is: 1)
+        expect(server.requests(for: path).count, is: 1)
+        expect(shelf.names, is: Array(names))
     }
 
     @Test(
@@ -40,8 +40,8 @@ struct SharingTests {
         }
         var media: Set<Media> = []
         for task in tasks { media.insert(try await task.value) }
-        #expect(media.count == count)
-        #expect(Set(shelf.names) == Set(media.map(\.name)))
+        expect(media.count, is: count)
+        expect(Set(shelf.names), is: Set(media.map(\.name)))
     }
 
     @Test("Who gives up leaves the fetch to the others")
@@ -58,7 +58,7 @@ struct SharingTests {
         }
         await shelf.release(path)
         _ = try await staying.value
-        #expect(server.requests(for: path).count == 1)
+        expect(server.requests(for: path).count, is: 1)
     }
 
     @Test("A task that was cancelled before fetches nothing for long")
@@ -77,7 +77,7 @@ struct SharingTests {
         let later = try await patient.media(server.url("/fast/\(UInt64.random(in: 0 ... .max)).jpg"))
         // The server does not answer while anybody waits for the other.
         await #expect(throws: MediaFailure.status) { try await shelf.media(server.url("/after\(path)")) }
-        #expect(patient.names == [later.name])
+        expect(patient.names, is: [later.name])
     }
 
     @Test("What is known is given without suspending, until it is old or its file is gone")
@@ -86,9 +86,9 @@ struct SharingTests {
         let media = try #require(Media(name: String(repeating: "a", count: 64) + ".png"))
         let start = Instant(nanoseconds: 1)
         memory.add(media, "u", now: start)
-        #expect(memory.find("u", now: start)?.isDue == false)
-        #expect(memory.find("u", now: start + .seconds(61))?.isDue == true)
-        #expect(memory.find("u", now: start + .seconds(62))?.isDue == false)
+        expect(memory.find("u", now: start)?.isDue, is: false)
+        expect(memory.find("u", now: start + .seconds(61))?.isDue, is: true)
+        expect(memory.find("u", now: start + .seconds(62))?.isDue, is: false)
         #expect(memory.find("u", now: start + .seconds(599)) != nil)
         #expect(memory.find("u", now: start + .seconds(600)) == nil)
         memory.add(media, "u", now: start)

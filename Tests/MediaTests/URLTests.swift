@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillMedia
@@ -48,7 +49,7 @@ struct URLTests {
             ("https://127.0.0.1/", .forbiddenHost), ("https://[::1]/", .forbiddenHost),
         ] as [(String, MediaFailure?)])
     func urls(_ url: String, _ expected: MediaFailure?) {
-        #expect(failure(url) == expected)
+        expect(failure(url), is: expected)
     }
 
     @Test(
@@ -56,9 +57,9 @@ struct URLTests {
         arguments: [(8192, nil), (8193, .malformedURL)] as [(Int, MediaFailure?)])
     func length(_ length: Int, _ expected: MediaFailure?) {
         let start = "https://cdn.example.com/"
-        #expect(failure(start + String(repeating: "a", count: length - start.utf8.count)) == expected)
+        expect(failure(start + String(repeating: "a", count: length - start.utf8.count)), is: expected)
         // What is not sent has to be remembered all the same.
-        #expect(failure(start + "#" + String(repeating: "a", count: length - start.utf8.count - 1)) == expected)
+        expect(failure(start + "#" + String(repeating: "a", count: length - start.utf8.count - 1)), is: expected)
     }
 
     @Test(
@@ -70,7 +71,7 @@ struct URLTests {
     func servers(_ url: String, _ server: String) throws {
         var settings = MediaSettings.sample("/nonexistent")
         settings.hosts = ["*", "*:8"].compactMap(HostPattern.init)
-        #expect(try WebAddress(url, settings).server == server)
+        try expect(WebAddress(url, settings).server, is: server)
     }
 
     @Test("http has to be allowed")
@@ -90,6 +91,6 @@ struct URLTests {
             (Array("<svg onload=".utf8), nil), (Array("%PDF-1.7".utf8), nil),
         ] as [([UInt8], MediaType?)])
     func types(_ head: [UInt8], _ type: MediaType?) {
-        #expect(MediaType(firstBytes: head) == type)
+        expect(MediaType(firstBytes: head), is: type)
     }
 }

@@ -85,6 +85,12 @@ package final class TemporaryFolder: Sendable {
         }
     }
 
+    /// When it was read and changed last.
+    package func setTime(of name: String, _ seconds: Int, nanoseconds: Int = 0) throws {
+        let time = timespec(tv_sec: seconds, tv_nsec: nanoseconds)
+        guard utimensat(AT_FDCWD, "\(path)/\(name)", [time, time], 0) == 0 else { throw SystemFailure(errno) }
+    }
+
     package func delete(_ name: String) { unlink("\(path)/\(name)") }
 
     /// Who may read and write it; of the folder itself where the name is empty.

@@ -24,7 +24,7 @@ extension EndToEnd {
                 try await service.expectEnd(.exited(0))
                 let arrivals = try await scene.allOutputs()
                 #expect(arrivals.missing(of: events).isEmpty && arrivals.repeats.isEmpty)
-                #expect(try await scene.committed().doneCount == events.count)
+                try await expect(scene.committed().doneCount, is: events.count)
             }
         }
 
@@ -74,10 +74,10 @@ extension EndToEnd {
                 defer { values.stop() }
                 let all = try await values.wait(count: scene.outputs.all.count)
                 let wanted = Set(events.map(\.output))
-                #expect(all.count == wanted.count)
+                expect(all.count, is: wanted.count)
                 #expect(wanted.subtracting(all).isEmpty)
                 #expect(Set(all).subtracting(wanted).prefix(5).isEmpty, "a badge that no event has")
-                #expect(try await BadgeTests.counts(at: scene) == final)
+                try await expect(BadgeTests.counts(at: scene), is: final)
                 print("chaos with badges: \(count) records, \(acts)")
             }
         }

@@ -51,13 +51,13 @@ extension EndToEnd {
                 let letters = try await scene.deadLetters.wait(count: 1)
                 let letter = try #require(letters.first)
                 let wanted = Set(events.filter { $0.key != letter.key })
-                #expect(wanted.count == 999)
+                expect(wanted.count, is: 999)
                 try await scene.outputs.wait(for: "every other event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(letter.reason == "publish-failed")
+                expect(letter.reason, is: "publish-failed")
                 #expect(events.contains { $0.key == letter.key && $0.payload == letter.value })
-                #expect(scene.deadLetters.all.count == 1)
+                expect(scene.deadLetters.all.count, is: 1)
             }
         }
 
@@ -74,11 +74,11 @@ extension EndToEnd {
                 let letters = try await scene.deadLetters.wait(count: 1)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(letters == [Letter(key: "large", value: Array(payload.utf8), reason: "publish-failed")])
+                expect(letters, is: [Letter(key: "large", value: Array(payload.utf8), reason: "publish-failed")])
                 let arrivals = try await scene.allOutputs()
                 #expect(arrivals.missing(of: events).isEmpty && arrivals.repeats.isEmpty)
                 #expect(arrivals.keysOutOfOrder.isEmpty)
-                #expect(try await scene.committed().doneCount == events.count + 1)
+                try await expect(scene.committed().doneCount, is: events.count + 1)
             }
         }
     }

@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -19,8 +20,8 @@ struct ContactFollowerTests {
         let follower = follower(isCoPartitioned: false)
         follower.begin(total: 200)
         follower.add(50)
-        #expect(follower.reason?.word == "contacts-not-restored")
-        #expect(follower.reason?.sentence == "contacts are read from the topic contacts: 50 of at most 200 records")
+        expect(follower.reason?.word, is: "contacts-not-restored")
+        expect(follower.reason?.sentence, is: "contacts are read from the topic contacts: 50 of at most 200 records")
         follower.serve([0, 1], areAll: true)
         #expect(follower.reason == nil && follower.isRestored)
         follower.begin(total: 1)
@@ -38,7 +39,7 @@ struct ContactFollowerTests {
         follower.serve([1, 2], areAll: true)
         follower.forget([Self.first])
         #expect(follower.isReady(Self.first) && follower.isReady(Self.other))
-        #expect(follower.wanted(until: .past) == [])
+        expect(follower.wanted(until: .past), is: [])
     }
 
     @Test("Who needs a partition waits until it is served, and has it at once where it is")
@@ -46,7 +47,7 @@ struct ContactFollowerTests {
         let follower = follower()
         #expect(follower.isRestored && follower.reason == nil && follower.wanted(until: .past) == [])
         #expect(!follower.isReady(Self.first) && !follower.isReady(Self.other))
-        #expect(follower.wanted(until: .past) == [1, 2])
+        expect(follower.wanted(until: .past), is: [1, 2])
         #expect(!follower.isReady(Self.first) && follower.reason?.word == "contacts-not-restored")
         follower.serve([1], areAll: false)
         #expect(follower.isReady(Self.first) && follower.isReady(Self.second) && !follower.isReady(Self.other))
@@ -77,7 +78,7 @@ struct ContactFollowerTests {
         follower.forget([Self.first], for: 0)
         #expect(follower.isReady(Self.first, for: 1) && follower.wanted(until: .past) == [1])
         follower.forget([Self.first], for: 1)
-        #expect(follower.wanted(until: .past) == [])
+        expect(follower.wanted(until: .past), is: [])
     }
 
     @Test("A partition that is forgotten and needed again is ready when who follows says anew that it is served")
@@ -87,16 +88,16 @@ struct ContactFollowerTests {
         follower.serve([1], areAll: true)
         follower.forget([Self.first])
         // Who follows learns that nobody needs it, and lets go of it after this.
-        #expect(follower.wanted(until: .past) == [])
+        expect(follower.wanted(until: .past), is: [])
         #expect(!follower.isReady(Self.first))
         follower.serve([], areAll: true)
         #expect(!follower.isReady(Self.first) && !follower.isRestored)
-        #expect(follower.wanted(until: .past) == [1])
+        expect(follower.wanted(until: .past), is: [1])
         // Who follows has not heard of it, and says again what there is.
         follower.serve([1], areAll: true)
         follower.forget([Self.first])
         #expect(!follower.isReady(Self.first))
-        #expect(follower.wanted(until: .past) == [1])
+        expect(follower.wanted(until: .past), is: [1])
         follower.serve([1], areAll: true)
         #expect(follower.isReady(Self.first))
     }
@@ -114,7 +115,7 @@ struct ContactFollowerTests {
     func waking(what: String) {
         let follower = follower()
         _ = follower.isReady(Self.other)
-        #expect(follower.wanted(until: .past) == [2])
+        expect(follower.wanted(until: .past), is: [2])
         switch what {
         case "need": _ = follower.isReady(Self.first)
         case "forget": follower.forget([Self.other])
@@ -124,8 +125,8 @@ struct ContactFollowerTests {
         let wanted = follower.wanted(until: begun + .seconds(50))
         #expect(TimeSource.system.now < begun + .seconds(40))
         let expected: Set<Int32>? = what == "need" ? [1, 2] : what == "forget" ? [] : nil
-        #expect(wanted == expected)
-        #expect((follower.wanted(until: .past) == nil) == (what == "end"))
+        expect(wanted, is: expected)
+        expect((follower.wanted(until: .past) == nil), is: (what == "end"))
     }
 }
 

@@ -1,4 +1,5 @@
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -10,7 +11,7 @@ struct FollowedPartitionsTests {
         var followed = FollowedPartitions()
         #expect(followed.all.isEmpty && followed.areWhole && followed.areServed)
         followed.become([3, 4])
-        #expect(followed.all == [3, 4])
+        expect(followed.all, is: [3, 4])
         followed.complete([3, 7])
         #expect(followed.served == [3] && followed.whole == [3])
         #expect(!followed.areServed && !followed.areWhole)
@@ -20,7 +21,7 @@ struct FollowedPartitionsTests {
         #expect(followed.all == [4] && followed.areServed)
         // It is followed anew.
         followed.become([3, 4])
-        #expect(followed.served == [4])
+        expect(followed.served, is: [4])
     }
 
     @Test("What is read from its beginning again stays in service")
@@ -41,7 +42,7 @@ struct FollowedPartitionsTests {
         followed.expected = [0: RecordPosition(partition: 0, offset: 8), 2: RecordPosition(partition: 2, offset: 9)]
         followed.become([0, 1])
         #expect(followed.all == [0, 1] && followed.served == [0])
-        #expect(followed.expected == [0: RecordPosition(partition: 0, offset: 8)])
+        expect(followed.expected, is: [0: RecordPosition(partition: 0, offset: 8)])
         followed.become([0, 1, 2])
         #expect(followed.all == [0, 1, 2] && followed.served == [0])
     }
@@ -50,9 +51,9 @@ struct FollowedPartitionsTests {
     func missing() {
         var followed = FollowedPartitions()
         followed.become([0, 4, 3])
-        #expect(followed.missing(ofTopic: 3) == [3, 4])
-        #expect(followed.looksEvery(ofTopic: 4) == .seconds(2))
-        #expect(followed.missing(ofTopic: 5) == [])
-        #expect(followed.looksEvery(ofTopic: 5) == .seconds(60))
+        expect(followed.missing(ofTopic: 3), is: [3, 4])
+        expect(followed.looksEvery(ofTopic: 4), is: .seconds(2))
+        expect(followed.missing(ofTopic: 5), is: [])
+        expect(followed.looksEvery(ofTopic: 5), is: .seconds(60))
     }
 }

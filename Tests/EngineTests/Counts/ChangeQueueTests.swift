@@ -1,5 +1,6 @@
 import PushmillStages
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -43,42 +44,42 @@ struct ChangeQueueTests {
     mutating func order() {
         var numbers: [UInt32] = []
         for key in ["a", "", "ccc"] { add(key) }
-        #expect(publish(&numbers) == ["a", "", "ccc"])
+        expect(publish(&numbers), is: ["a", "", "ccc"])
         #expect(queue.due == nil)
-        #expect(queue.unstored == 3)
-        #expect(queue.stored(numbers[0], at: 70, now: now) == false)
-        #expect(pop() == 1)
+        expect(queue.unstored, is: 3)
+        expect(queue.stored(numbers[0], at: 70, now: now), is: false)
+        expect(pop(), is: 1)
         // One that is stored waits for those before it.
-        #expect(queue.stored(numbers[2], at: 72, now: now) == false)
-        #expect(pop() == 0)
-        #expect(queue.unstored == 1)
-        #expect(queue.stored(numbers[1], at: 71, now: now) == false)
-        #expect(pop() == 2)
+        expect(queue.stored(numbers[2], at: 72, now: now), is: false)
+        expect(pop(), is: 0)
+        expect(queue.unstored, is: 1)
+        expect(queue.stored(numbers[1], at: 71, now: now), is: false)
+        expect(pop(), is: 2)
         add("d")
-        #expect(publish(&numbers) == ["d"])
+        expect(publish(&numbers), is: ["d"])
     }
 
     @Test("One that was not stored is published again alone, and then all behind it, stored or not")
     mutating func again() {
         var numbers: [UInt32] = []
         for key in ["a", "b", "c", "d"] { add(key) }
-        #expect(publish(&numbers).count == 4)
+        expect(publish(&numbers).count, is: 4)
         _ = queue.stored(numbers[0], at: 70, now: now)
         _ = queue.stored(numbers[2], at: 71, now: now)
         queue.failed(numbers[1], isRefused: false, now)
         add("e")
         // Some are still on their way.
         #expect(queue.due == nil)
-        #expect(pop() == 1)
+        expect(pop(), is: 1)
         queue.failed(numbers[3], isRefused: false, now)
-        #expect(queue.unstored == 4)
-        #expect(publish(&numbers) == [])
-        #expect(publish(&numbers, after: .milliseconds(50)) == ["b"])
-        #expect(queue.stored(numbers[0], at: 73, now: now) == true)
-        #expect(publish(&numbers) == ["c", "d", "e"])
+        expect(queue.unstored, is: 4)
+        expect(publish(&numbers), is: [])
+        expect(publish(&numbers, after: .milliseconds(50)), is: ["b"])
+        expect(queue.stored(numbers[0], at: 73, now: now), is: true)
+        expect(publish(&numbers), is: ["c", "d", "e"])
         for number in numbers { _ = queue.stored(number, at: 80, now: now) }
-        #expect(pop() == 4)
-        #expect(queue.unstored == 0)
+        expect(pop(), is: 4)
+        expect(queue.unstored, is: 0)
     }
 
     @Test("One that brokers had already is stored, wherever that is")
@@ -87,8 +88,8 @@ struct ChangeQueueTests {
         add("a")
         _ = publish(&numbers)
         _ = queue.stored(numbers[0], at: -1001, now: now)
-        #expect(queue.unstored == 0)
-        #expect(pop() == 1)
+        expect(queue.unstored, is: 0)
+        expect(pop(), is: 1)
     }
 
     @Test("Where the last answer is a good one, what failed before is due at once")
@@ -98,8 +99,8 @@ struct ChangeQueueTests {
         _ = publish(&numbers)
         queue.failed(numbers[0], isRefused: false, now)
         #expect(queue.due == nil)
-        #expect(queue.stored(numbers[1], at: 70, now: now) == true)
-        #expect(publish(&numbers) == ["a"])
+        expect(queue.stored(numbers[1], at: 70, now: now), is: true)
+        expect(publish(&numbers), is: ["a"])
     }
 
     @Test("A changelog that takes none for a second is late, however many wait and for how long")
@@ -108,7 +109,7 @@ struct ChangeQueueTests {
         let second = Duration.milliseconds(1001)
         #expect(!queue.isLate(now + second))
         for key in ["a", "b", "c"] { add(key) }
-        #expect(publish(&numbers).count == 3)
+        expect(publish(&numbers).count, is: 3)
         #expect(!queue.isLate(now + .seconds(1)))
         #expect(queue.isLate(now + second))
         _ = queue.stored(numbers[0], at: 70, now: now + .seconds(5))
@@ -127,14 +128,14 @@ struct ChangeQueueTests {
         queue.failed(numbers[0], isRefused: true, now)
         var pauses: [UInt64] = []
         for round in 0..<9 {
-            #expect(queue.carriesEventTime == (round % 2 == 0))
+            expect(queue.carriesEventTime, is: (round % 2 == 0))
             pauses.append(queue.due?.nanoseconds(since: now) ?? 0)
-            #expect(publish(&numbers, after: .seconds(5)) == ["a"])
+            expect(publish(&numbers, after: .seconds(5)), is: ["a"])
             queue.failed(numbers[0], isRefused: true, now)
         }
-        #expect(pauses == pauses.sorted())
+        expect(pauses, is: pauses.sorted())
         #expect(pauses[0] >= 50_000_000)
-        #expect(pauses[8] == 1_600_000_000)
+        expect(pauses[8], is: 1_600_000_000)
     }
 
     @Test("The other time is tried only where one was refused, also of what was given up meanwhile")
@@ -142,24 +143,24 @@ struct ChangeQueueTests {
         var numbers: [UInt32] = []
         add("a")
         for (isRefused, carriesEventTime) in [(false, false), (true, true), (false, true)] {
-            #expect(publish(&numbers, after: .seconds(5)) == ["a"])
+            expect(publish(&numbers, after: .seconds(5)), is: ["a"])
             queue.failed(numbers[0], isRefused: isRefused, now)
-            #expect(queue.carriesEventTime == carriesEventTime)
+            expect(queue.carriesEventTime, is: carriesEventTime)
         }
         queue.removeAll()
         #expect(queue.carriesEventTime)
         for key in ["b", "c", "d", "e"] { add(key) }
-        #expect(publish(&numbers) == ["b", "c", "d", "e"])
+        expect(publish(&numbers), is: ["b", "c", "d", "e"])
         queue.failed(numbers[3], isRefused: true, now)
         #expect(queue.carriesEventTime)
         _ = queue.stored(numbers[0], at: 70, now: now)
         _ = queue.stored(numbers[1], at: 71, now: now)
-        #expect(queue.stored(numbers[2], at: 72, now: now) == true)
+        expect(queue.stored(numbers[2], at: 72, now: now), is: true)
         #expect(!queue.carriesEventTime)
-        #expect(publish(&numbers) == ["e"])
+        expect(publish(&numbers), is: ["e"])
         _ = queue.stored(numbers[0], at: 73, now: now)
         for key in ["f", "g"] { add(key) }
-        #expect(publish(&numbers) == ["f", "g"])
+        expect(publish(&numbers), is: ["f", "g"])
         queue.failed(numbers[0], isRefused: true, now)
         queue.removeAll()
         #expect(queue.carriesEventTime)
@@ -169,34 +170,34 @@ struct ChangeQueueTests {
     mutating func batches() {
         var numbers: [UInt32] = []
         for key in ["a", "b", "c", "d", "e", "f", "g", "h"] { add(key) }
-        #expect(publish(&numbers).count == 8)
+        expect(publish(&numbers).count, is: 8)
         for number in numbers { queue.failed(number, isRefused: true, now) }
-        #expect(publish(&numbers, after: .seconds(5)) == ["a"])
-        #expect(queue.stored(numbers[0], at: 70, now: now) == true)
-        #expect(publish(&numbers) == ["b", "c", "d", "e"])
+        expect(publish(&numbers, after: .seconds(5)), is: ["a"])
+        expect(queue.stored(numbers[0], at: 70, now: now), is: true)
+        expect(publish(&numbers), is: ["b", "c", "d", "e"])
         for number in numbers { queue.failed(number, isRefused: true, now) }
-        #expect(publish(&numbers, after: .seconds(5)) == ["b"])
-        #expect(queue.stored(numbers[0], at: 71, now: now) == true)
+        expect(publish(&numbers, after: .seconds(5)), is: ["b"])
+        expect(queue.stored(numbers[0], at: 71, now: now), is: true)
         // One that is stored makes room for another.
-        #expect(publish(&numbers) == ["c", "d"])
+        expect(publish(&numbers), is: ["c", "d"])
         let second = numbers[1]
-        #expect(queue.stored(numbers[0], at: 72, now: now) == true)
-        #expect(publish(&numbers) == ["e"])
+        expect(queue.stored(numbers[0], at: 72, now: now), is: true)
+        expect(publish(&numbers), is: ["e"])
         _ = queue.stored(second, at: 73, now: now)
         // It was known also where all that was counted came to nothing, as with a transaction.
         queue.removeCounted(now: now)
         for key in ["e", "f", "g", "h"] { add(key) }
-        #expect(publish(&numbers) == ["e", "f"])
+        expect(publish(&numbers), is: ["e", "f"])
         // What is refused alone says nothing of batches.
         queue.removeAll()
         for _ in 0..<3 {
             add("i")
-            #expect(publish(&numbers, after: .seconds(5)) == ["i"])
+            expect(publish(&numbers, after: .seconds(5)), is: ["i"])
             queue.failed(numbers[0], isRefused: true, now)
             queue.removeAll()
         }
         for key in ["j", "k", "l"] { add(key) }
-        #expect(publish(&numbers) == ["j", "k"])
+        expect(publish(&numbers), is: ["j", "k"])
     }
 
     @Test("An answer that comes late says nothing")
@@ -208,10 +209,10 @@ struct ChangeQueueTests {
         queue.removeAll()
         add("c")
         #expect(queue[former[0]] == nil)
-        #expect(publish(&numbers) == ["c"])
+        expect(publish(&numbers), is: ["c"])
         #expect(queue[former[1]] == nil)
         #expect(queue[numbers[0]] != nil)
-        #expect(queue.unstored == 1)
+        expect(queue.unstored, is: 1)
         // Nor does one for what was not published yet.
         add("d")
         #expect(queue[numbers[0] &+ 1] == nil)
@@ -222,16 +223,16 @@ struct ChangeQueueTests {
         var numbers: [UInt32] = []
         add("counted")
         add("again", isRewrite: true)
-        #expect(queue.rewrites == 1)
+        expect(queue.rewrites, is: 1)
         _ = publish(&numbers)
         _ = queue.stored(numbers[1], at: 70, now: now)
-        #expect(queue.unstored == 1)
+        expect(queue.unstored, is: 1)
         let former = numbers
         queue.removeCounted(now: now)
-        #expect(queue.unstored == 1)
-        #expect(queue.rewrites == 1)
+        expect(queue.unstored, is: 1)
+        expect(queue.rewrites, is: 1)
         #expect(queue[former[0]] == nil)
-        #expect(publish(&numbers) == ["again"])
+        expect(publish(&numbers), is: ["again"])
         #expect(!former.contains(numbers[0]))
     }
 
@@ -241,14 +242,14 @@ struct ChangeQueueTests {
         var waiting: [UInt32] = []
         for round in 0..<10_000 {
             add("key \(round)")
-            #expect(publish(&numbers) == ["key \(round)"])
+            expect(publish(&numbers), is: ["key \(round)"])
             waiting += numbers
             if waiting.count > 3 {
                 _ = queue.stored(waiting.removeFirst(), at: Int64(round), now: now)
-                #expect(pop() == 1)
+                expect(pop(), is: 1)
             }
         }
-        #expect(queue.unstored == 3)
+        expect(queue.unstored, is: 3)
         let list = Mirror(reflecting: queue).children.first { $0.label == "list" }?.value as? [ChangeQueue.Change]
         #expect(try #require(list).count < 4096)
     }

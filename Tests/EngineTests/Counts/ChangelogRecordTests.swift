@@ -1,4 +1,5 @@
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -23,11 +24,11 @@ struct ChangelogRecordTests {
     func roundTrip(state: CountState, text: String) throws {
         var bytes = Array("something else".utf8)
         Record.encode(state, into: &bytes)
-        #expect(String(decoding: bytes, as: UTF8.self) == text)
-        #expect(try read(bytes) == state)
+        expect(String(decoding: bytes, as: UTF8.self), is: text)
+        try expect(read(bytes), is: state)
         Record.encode(state, version: .next, into: &bytes)
-        #expect(String(decoding: bytes, as: UTF8.self) == "v2 \(text)")
-        #expect(try read(bytes) == state)
+        expect(String(decoding: bytes, as: UTF8.self), is: "v2 \(text)")
+        try expect(read(bytes), is: state)
     }
 
     /// (trust 18)
@@ -35,7 +36,7 @@ struct ChangelogRecordTests {
         "Of the next version what has a name is passed over where it is not known",
         arguments: ["v2 3 17 1 by=4", "v2 3 17 1 a=b c=d e", "v2 3 17 1 a=1 2 3"])
     func named(text: String) throws {
-        #expect(try read(Array(text.utf8)) == CountState(count: 3, incarnation: 1, offset: 17))
+        try expect(read(Array(text.utf8)), is: CountState(count: 3, incarnation: 1, offset: 17))
     }
 
     @Test(
@@ -56,7 +57,7 @@ struct ChangelogRecordTests {
     }
 
     @Test("No value is a count of zero of an unknown event")
-    func tombstone() throws { #expect(try Record.state(nil) == CountState(count: 0)) }
+    func tombstone() throws { try expect(Record.state(nil), is: CountState(count: 0)) }
 
     @Test("A key has the recipient's length, so that no other pair has the same")
     func keys() throws {
@@ -64,10 +65,10 @@ struct ChangelogRecordTests {
         Array("anna".utf8).withUnsafeBytes { name in
             Array("app".utf8).withUnsafeBytes { app in Record.encodeKey(name, app, into: &key) }
         }
-        #expect(key == [0, 0, 0, 4] + Array("annaapp".utf8))
+        expect(key, is: [0, 0, 0, 4] + Array("annaapp".utf8))
         let both = try parts(key)
-        #expect(both == [Array("anna".utf8), Array("app".utf8)])
-        #expect(try parts([0, 0, 0, 0]) == [[], []])
+        expect(both, is: [Array("anna".utf8), Array("app".utf8)])
+        try expect(parts([0, 0, 0, 0]), is: [[], []])
         #expect(throws: Record.Malformed.noKey) { _ = try Record.account(nil) }
         for short in [[], [0, 0, 0], [0, 0, 0, 2, 65], [255, 255, 255, 255, 1]] as [[UInt8]] {
             #expect(throws: Record.Malformed.shortKey) { try parts(short) }

@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -45,12 +46,12 @@ struct ChangelogRestoreTests {
         for partition in Int32(0)..<600 { restore.add(partition) }
         restore.add(5)
         let first = restore.takeTurns()
-        #expect(first.count == 512)
+        expect(first.count, is: 512)
         for partition in first { restore.begin(partition, number: partition, Self.secret, from: nil) }
-        #expect(restore.takeTurns() == [])
+        expect(restore.takeTurns(), is: [])
         #expect(restore.contains(599))
         restore.remove(first[0])
-        #expect(restore.takeTurns() == [512])
+        expect(restore.takeTurns(), is: [512])
     }
 
     /// (trust 18)
@@ -60,7 +61,7 @@ struct ChangelogRestoreTests {
         #expect(Self.take(&restore, 3, 10, "anna", "4 20") == nil)
         let newer = RecordPosition(partition: 3, offset: 11, timestamp: 1)
         let reason = "the value is of version 3, which is not known here"
-        #expect(Self.take(&restore, 3, 11, "bert", "v3 5 21") == .changelogNewer(newer, reason: reason))
+        expect(Self.take(&restore, 3, 11, "bert", "v3 5 21"), is: .changelogNewer(newer, reason: reason))
         #expect(Self.take(&restore, 3, 12, "anna", "6 22") == nil)
         #expect(restore.index(ofNumber: 3) == nil)
         #expect(restore.takeStarts().isEmpty)
@@ -71,10 +72,10 @@ struct ChangelogRestoreTests {
     func starts() {
         var restore = Self.reading(3)
         #expect(restore.isChanged)
-        #expect(restore.takeStarts() == [RecordPosition(partition: 3, offset: Position.beginning)])
+        expect(restore.takeStarts(), is: [RecordPosition(partition: 3, offset: Position.beginning)])
         #expect(!restore.isChanged)
         var known = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
-        #expect(known.takeStarts() == [RecordPosition(partition: 3, offset: 9)])
+        expect(known.takeStarts(), is: [RecordPosition(partition: 3, offset: 9)])
     }
 
     @Test("What is being read goes on where it is, while others come and go: nothing of it is fetched again")
@@ -83,14 +84,14 @@ struct ChangelogRestoreTests {
         restore.begin(8, number: 4, Self.secret, from: nil)
         // Before its last record was seen it is not known whether the log is the same.
         #expect(restore.take(.end(partition: 3, offset: 12, isWhole: true)) == nil)
-        #expect(restore.takeStarts().map(\.offset) == [9, Position.beginning])
+        expect(restore.takeStarts().map(\.offset), is: [9, Position.beginning])
         #expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: 4) == nil)
         #expect(Self.take(&restore, 4, 5, "bert", "x") != nil)
-        #expect(restore.takeStarts().map(\.offset) == [10, 6])
+        expect(restore.takeStarts().map(\.offset), is: [10, 6])
         // What ends a transaction is no record, and has an offset.
         #expect(restore.take(.end(partition: 3, offset: 12, isWhole: true)) == nil)
         restore.remove(8)
-        #expect(restore.takeStarts().map(\.offset) == [12])
+        expect(restore.takeStarts().map(\.offset), is: [12])
     }
 
     @Test("Records become rows of their partition; others' say nothing")
@@ -100,13 +101,13 @@ struct ChangelogRestoreTests {
         #expect(Self.take(&restore, 4, 0, "bert", "9") == nil)
         #expect(Self.take(&restore, 3, 1, "carl", nil) == nil)
         let hash = Self.key("anna").withUnsafeBytes { Self.secret.hash($0) }
-        #expect(restore.reading[0].rows.map(\.state.count) == [2, 0])
-        #expect(restore.reading[0].rows[0].account == hash)
-        #expect(restore.reading[0].rows[0].state == CountState(count: 2, incarnation: 1, offset: 17))
-        #expect(restore.reading[0].last?.offset == 1)
-        #expect(restore.reading[0].count == 2)
+        expect(restore.reading[0].rows.map(\.state.count), is: [2, 0])
+        expect(restore.reading[0].rows[0].account, is: hash)
+        expect(restore.reading[0].rows[0].state, is: CountState(count: 2, incarnation: 1, offset: 17))
+        expect(restore.reading[0].last?.offset, is: 1)
+        expect(restore.reading[0].count, is: 2)
         restore.noteStale(0, of: 7, timestamp: 8)
-        #expect(restore.reading[0].stale[hash]?.key == Self.key("anna"))
+        expect(restore.reading[0].stale[hash]?.key, is: Self.key("anna"))
         restore.applied()
         #expect(restore.reading[0].rows.isEmpty)
     }
@@ -119,7 +120,7 @@ struct ChangelogRestoreTests {
             return
         }
         #expect(restore.reading[0].rows.isEmpty)
-        #expect(restore.reading[0].last?.offset == 0)
+        expect(restore.reading[0].last?.offset, is: 0)
     }
 
     @Test(
@@ -127,13 +128,13 @@ struct ChangelogRestoreTests {
         arguments: [(4, 5), (0, 5), (4, 0)] as [(Int64, Int64)])
     func anew(known: Int64, found: Int64) {
         var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: known))
-        #expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: found) == .changelogAnew(partition: 3))
+        expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: found), is: .changelogAnew(partition: 3))
         #expect(restore.index(ofNumber: 3) == nil)
         // What still comes of the old way says nothing.
         #expect(Self.take(&restore, 3, 10, "anna", "1") == nil)
         #expect(restore.reading[0].rows.isEmpty)
-        #expect(restore.takeStarts() == [RecordPosition(partition: 3, offset: Position.beginning)])
-        #expect(restore.index(ofNumber: 3) == 0)
+        expect(restore.takeStarts(), is: [RecordPosition(partition: 3, offset: Position.beginning)])
+        expect(restore.index(ofNumber: 3), is: 0)
     }
 
     @Test(
@@ -153,16 +154,16 @@ struct ChangelogRestoreTests {
             let last = RecordPosition(partition: number, offset: 9, timestamp: 4)
             restore.begin(10 + number, number: number, Self.secret, from: last)
         }
-        #expect(Self.take(&restore, 0, 9, "anna", nil, timestamp: 5) == .changelogAnew(partition: 0))
+        expect(Self.take(&restore, 0, 9, "anna", nil, timestamp: 5), is: .changelogAnew(partition: 0))
         // It ends before the last record that was known; it does not hold what was to be read.
-        #expect(restore.take(.end(partition: 1, offset: 9, isWhole: true)) == .changelogAnew(partition: 1))
-        #expect(restore.take(.outOfLog(partition: 2)) == .changelogAnew(partition: 2))
+        expect(restore.take(.end(partition: 1, offset: 9, isWhole: true)), is: .changelogAnew(partition: 1))
+        expect(restore.take(.outOfLog(partition: 2)), is: .changelogAnew(partition: 2))
         #expect(restore.take(.end(partition: 3, offset: 10, isWhole: true)) == nil)
         for number in Int32(0)..<3 { #expect(restore.take(.outOfLog(partition: number)) == nil) }
-        #expect(restore.anew == [10, 11, 12])
-        #expect(restore.reading.map(\.isWhole) == [false, false, false, true])
-        #expect(restore.takeStarts().map(\.offset) == [Position.beginning, Position.beginning, Position.beginning, 9])
-        #expect(restore.anew == [])
+        expect(restore.anew, is: [10, 11, 12])
+        expect(restore.reading.map(\.isWhole), is: [false, false, false, true])
+        expect(restore.takeStarts().map(\.offset), is: [Position.beginning, Position.beginning, Position.beginning, 9])
+        expect(restore.anew, is: [])
     }
 
     @Test("Of a log that is another one now nothing is put right, and nothing is whole")
@@ -171,18 +172,18 @@ struct ChangelogRestoreTests {
         #expect(Self.take(&restore, 3, 0, "anna", "2 1") == nil)
         restore.noteStale(0, of: 7, timestamp: 8)
         #expect(restore.take(.end(partition: 3, offset: 1, isWhole: true)) == nil)
-        #expect(restore.take(.outOfLog(partition: 3)) == .changelogAnew(partition: 3))
+        expect(restore.take(.outOfLog(partition: 3)), is: .changelogAnew(partition: 3))
         #expect(restore.reading.allSatisfy { $0.stale.isEmpty && !$0.isWhole && $0.last == nil })
-        #expect(restore.takeStarts().map(\.offset) == [Position.beginning])
+        expect(restore.takeStarts().map(\.offset), is: [Position.beginning])
     }
 
     @Test("An open transaction before the end is told once")
     func heldUp() {
         var restore = Self.reading(3)
         let open = ChangelogEvent.end(partition: 3, offset: 5, isWhole: false)
-        #expect(restore.take(open) == .changelogHeldUp(partition: 3, offset: 5))
+        expect(restore.take(open), is: .changelogHeldUp(partition: 3, offset: 5))
         #expect(restore.take(open) == nil)
-        #expect(restore.reading[0].isWhole == false)
+        expect(restore.reading[0].isWhole, is: false)
         #expect(restore.take(.end(partition: 3, offset: 8, isWhole: true)) == nil)
         #expect(restore.reading[0].isWhole)
     }

@@ -49,7 +49,7 @@ struct PartitionCountsModelTests {
                 }
                 for number in batch {
                     let before = counts.state(of: account(number))
-                    #expect(before == model.state(number))
+                    expect(before, is: model.state(number))
                     if random.once(in: 4) { continue }
                     offset += 1
                     entry += 1
@@ -82,9 +82,9 @@ struct PartitionCountsModelTests {
                 end += 1
                 if isWritten {
                     let pending = counts.pendingRows
-                    #expect(pending == 0)
-                    for (number, state) in model.stored { #expect(disk.rows[account(number)] == state) }
-                    #expect(disk.highest == model.highest)
+                    expect(pending, is: 0)
+                    for (number, state) in model.stored { expect(disk.rows[account(number)], is: state) }
+                    expect(disk.highest, is: model.highest)
                 }
             case 9 where undoes:
                 for (number, entry) in model.entries { counts.release(account(number), entry: entry) }
@@ -107,7 +107,7 @@ struct PartitionCountsModelTests {
                 counts.budget = budget
             }
             let highest = counts.highest
-            #expect(highest == model.highest)
+            expect(highest, is: model.highest)
         }
         // What nothing holds any more makes room again.
         disk.isFailing = false
@@ -116,7 +116,7 @@ struct PartitionCountsModelTests {
         for (number, state) in (undoes ? model.committed : model.live) { counts.stored(account(number), state) }
         let isWritten = counts.writeBehind(at: position(end))
         #expect(isWritten)
-        #expect(disk.position == position(end))
+        expect(disk.position, is: position(end))
         counts.budget = 1 << 12
         for number in 0..<universe {
             counts.want(account(number))
@@ -140,7 +140,7 @@ struct PartitionCountsModelTests {
         for isFailing in [true, false] {
             disk.isFailing = isFailing
             let (isDone, highest, found) = (counts.restart(), counts.highest, counts.state(of: account(1)))
-            #expect(isDone == !isFailing)
+            expect(isDone, is: !isFailing)
             #expect((highest == nil) == isDone && (found == nil) == isDone && disk.rows.isEmpty == isDone)
         }
     }
@@ -192,13 +192,13 @@ struct PartitionCountsModelTests {
                     #expect(disk.isFailing && told.isEmpty)
                     disk.isFailing = random.once(in: 2)
                 }
-                #expect(told == stale)
+                expect(told, is: stale)
                 if let first = firstStale.values.min() { #expect(disk.position?.offset ?? -1 < Int64(first)) }
                 for record in batch {
                     let isStale = counts.isStale(account(record.number))
-                    #expect(isStale == (firstStale[record.number] != nil))
+                    expect(isStale, is: (firstStale[record.number] != nil))
                     let state = counts.state(of: account(record.number))
-                    #expect(state == known[record.number])
+                    expect(state, is: known[record.number])
                     highest = max(highest ?? record.state, record.state)
                 }
                 next = batch.endIndex
@@ -207,10 +207,10 @@ struct PartitionCountsModelTests {
             if next == log.count || random.once(in: 2) {
                 let isWritten = counts.writeBehind(at: next == 0 ? nil : position(Int64(next - 1)))
                 #expect(isWritten)
-                #expect(disk.position == (next == 0 ? nil : position(Int64(next - 1))))
+                expect(disk.position, is: (next == 0 ? nil : position(Int64(next - 1))))
             }
         }
-        for (number, state) in known { #expect(disk.rows[account(number)] == state) }
+        for (number, state) in known { expect(disk.rows[account(number)], is: state) }
         #expect(disk.highest?.offset == highest?.offset && disk.highest?.incarnation == highest?.incarnation)
     }
 

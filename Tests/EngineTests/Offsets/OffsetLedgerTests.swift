@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 import PushmillEngine
 
@@ -12,31 +13,31 @@ struct OffsetLedgerTests {
     @Test("The position is the lowest incomplete offset, or one past the last when all are done")
     func position() {
         var ledger = ledger(at: 100, taking: 100..<104)
-        #expect(ledger.position == 100)
+        expect(ledger.position, is: 100)
         expectEqual(ledger.complete(102), true)
         expectEqual(ledger.complete(101), true)
-        #expect(ledger.position == 100)
-        #expect(ledger.completedBeyond == [101..<103])
+        expect(ledger.position, is: 100)
+        expect(ledger.completedBeyond, is: [101..<103])
         expectEqual(ledger.complete(100), true)
-        #expect(ledger.position == 103)
-        #expect(ledger.completedBeyond == [])
+        expect(ledger.position, is: 103)
+        expect(ledger.completedBeyond, is: [])
         expectEqual(ledger.complete(103), true)
-        #expect(ledger.position == 104)
-        #expect(ledger.inFlight == 0)
-        #expect(ledger.span == 0)
+        expect(ledger.position, is: 104)
+        expect(ledger.inFlight, is: 0)
+        expect(ledger.span, is: 0)
     }
 
     @Test("Offsets that the log does not hold count as done: before, between and behind what is in flight")
     func gaps() {
         var ledger = ledger(at: 10, taking: [12, 13, 17])
-        #expect(ledger.position == 12)
-        #expect(ledger.completedBeyond == [14..<17])
+        expect(ledger.position, is: 12)
+        expect(ledger.completedBeyond, is: [14..<17])
         expectEqual(ledger.complete(12), true)
         expectEqual(ledger.complete(13), true)
-        #expect(ledger.position == 17)
+        expect(ledger.position, is: 17)
         expectEqual(ledger.complete(17), true)
         expectEqual(ledger.take(1_000_000_000_000), .taken)
-        #expect(ledger.position == 1_000_000_000_000)
+        expect(ledger.position, is: 1_000_000_000_000)
     }
 
     @Test("Without a committed offset the first record decides, and its offset is to be committed at once")
@@ -44,7 +45,7 @@ struct OffsetLedgerTests {
         var ledger = OffsetLedger(startingAt: -1001)
         #expect(!ledger.isDirty)
         expectEqual(ledger.take(5_000), .taken)
-        #expect(ledger.position == 5_000)
+        expect(ledger.position, is: 5_000)
         #expect(ledger.isDirty)
     }
 
@@ -56,9 +57,9 @@ struct OffsetLedgerTests {
         expectEqual(ledger.complete(12), true)
         let before = ledger.completedBeyond
         expectEqual(ledger.complete(offset), false)
-        #expect(ledger.completedBeyond == before)
-        #expect(ledger.position == 10)
-        #expect(ledger.inFlight == 2)
+        expect(ledger.completedBeyond, is: before)
+        expect(ledger.position, is: 10)
+        expect(ledger.inFlight, is: 2)
     }
 
     @Test("A recreated topic starts over below the position; nothing is entered and nothing lost")
@@ -66,8 +67,8 @@ struct OffsetLedgerTests {
         var ledger = ledger(at: 1_000, taking: 1_000..<1_010)
         for offset: Int64 in 1_000..<1_005 { expectEqual(ledger.complete(offset), true) }
         for offset: Int64 in [0, 1_003, 1_007, -5] { expectEqual(ledger.take(offset), .duplicate) }
-        #expect(ledger.position == 1_005)
-        #expect(ledger.inFlight == 5)
+        expect(ledger.position, is: 1_005)
+        expect(ledger.inFlight, is: 5)
         expectEqual(ledger.take(1_010), .taken)
     }
 
@@ -81,10 +82,10 @@ struct OffsetLedgerTests {
         }
         expectEqual(ledger.take(1 << 16), .full)
         expectEqual(ledger.take(1 << 16), .full)
-        #expect(ledger.position == 0)
-        #expect(ledger.completedBeyond == [1..<1 << 16])
+        expect(ledger.position, is: 0)
+        expect(ledger.completedBeyond, is: [1..<1 << 16])
         expectEqual(ledger.complete(0), true)
-        #expect(ledger.position == 1 << 16)
+        expect(ledger.position, is: 1 << 16)
         expectEqual(ledger.take(1 << 16), .taken)
         expectEqual(ledger.complete(1 << 16), true)
     }
@@ -97,7 +98,7 @@ struct OffsetLedgerTests {
         expectEqual(ledger.take(offset), .full)
         expectEqual(ledger.take(1 << 62), .taken)
         expectEqual(ledger.complete(1 << 62), true)
-        #expect(ledger.position == 1 << 62 + 1)
+        expect(ledger.position, is: 1 << 62 + 1)
     }
 
     @Test("What the metadata says is done is skipped, still counts, and stays in the next metadata")
@@ -109,33 +110,33 @@ struct OffsetLedgerTests {
         expectEqual(ledger.take(51), .taken)
         expectEqual(ledger.take(52), .completed)
         expectEqual(ledger.complete(51), true)
-        #expect(ledger.completedBeyond == [51..<54, 60..<61])
+        expect(ledger.completedBeyond, is: [51..<54, 60..<61])
         expectEqual(ledger.complete(50), true)
-        #expect(ledger.position == 54)
+        expect(ledger.position, is: 54)
         // 53 was not read again: the log dropped it meanwhile.
         expectEqual(ledger.take(54), .taken)
         expectEqual(ledger.take(60), .completed)
         expectEqual(ledger.complete(54), true)
-        #expect(ledger.position == 61)
-        #expect(ledger.inFlight == 0)
+        expect(ledger.position, is: 61)
+        expect(ledger.inFlight, is: 0)
     }
 
     @Test("A log that lost everything the metadata knew starts over far away")
     func seededAndGone() {
         var ledger = OffsetLedger(startingAt: 50, completed: [52..<54, 200..<300], spanLimit: 1 << 12)
         expectEqual(ledger.take(1 << 40), .taken)
-        #expect(ledger.position == 1 << 40)
-        #expect(ledger.completedBeyond == [])
+        expect(ledger.position, is: 1 << 40)
+        expect(ledger.completedBeyond, is: [])
         #expect(ledger.metadataSizeBound(taking: 1 << 40) < 64)
     }
 
     @Test("Of a set wider than the limit only the near part is kept: the rest is repeated")
     func wideSeed() {
         let ledger = OffsetLedger(startingAt: 0, completed: [5..<10, 1 << 20..<1 << 60], spanLimit: 1 << 12)
-        #expect(ledger.completedBeyond == [5..<10])
-        #expect(ledger.span == 10)
+        expect(ledger.completedBeyond, is: [5..<10])
+        expect(ledger.span, is: 10)
         let cut = OffsetLedger(startingAt: 0, completed: [5..<1 << 60], spanLimit: 1 << 12)
-        #expect(cut.completedBeyond == [5..<1 << 12])
+        expect(cut.completedBeyond, is: [5..<1 << 12])
     }
 
     @Test("Only a committed snapshot makes it clean, and only of what it said")
@@ -162,9 +163,9 @@ struct OffsetLedgerTests {
         var ledger = ledger(at: 7, taking: 7..<20)
         for offset: Int64 in [9, 10, 15] { expectEqual(ledger.complete(offset), true) }
         let snapshot = ledger.snapshot()
-        #expect(snapshot.offset == 7)
-        #expect(snapshot.leftOut == 0)
+        expect(snapshot.offset, is: 7)
+        expect(snapshot.leftOut, is: 0)
         let metadata = try OffsetMetadata(decoding: snapshot.metadata, committedAt: 7)
-        #expect(metadata.completed == [9..<11, 15..<16])
+        expect(metadata.completed, is: [9..<11, 15..<16])
     }
 }

@@ -113,7 +113,7 @@ struct OffsetMetadataFuzzTests {
             ([0, 1, 2, 1, 1, 2, 0], [1..<2]), ([0, 0x80, 1, 0], []),
         ] as [([UInt8], [Range<Int64>])])
     func parts(body: [UInt8], completed: [Range<Int64>]) throws {
-        #expect(try OffsetMetadata(decoding: forged(body, version: 2), committedAt: 0).completed == completed)
+        try expect(OffsetMetadata(decoding: forged(body, version: 2), committedAt: 0).completed, is: completed)
     }
 
     @Test(

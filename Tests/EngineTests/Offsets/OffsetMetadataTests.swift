@@ -30,7 +30,7 @@ struct OffsetMetadataTests {
         let (text, leftOut) = OffsetMetadata(base: base, completed: []).encoded()
         #expect(text.hasPrefix("PMv1"))
         #expect(isBase64URL(text) && text.utf8.count < 32 && leftOut == 0)
-        #expect(try OffsetMetadata(decoding: text, committedAt: base).completed == [])
+        try expect(OffsetMetadata(decoding: text, committedAt: base).completed, is: [])
     }
 
     @Test(
@@ -44,7 +44,7 @@ struct OffsetMetadataTests {
         for version in [FormatVersion.current, .next] {
             let (text, leftOut) = metadata.encoded(version: version)
             #expect(leftOut == 0 && isBase64URL(text) && text.hasPrefix("PMv\(version.rawValue)"))
-            #expect(try OffsetMetadata(decoding: text, committedAt: 0) == metadata)
+            try expect(OffsetMetadata(decoding: text, committedAt: 0), is: metadata)
         }
     }
 
@@ -89,7 +89,7 @@ struct OffsetMetadataTests {
         ])
     func hanging(span: Int64, odds: Int, atMost: Int) {
         let (text, leftOut) = Self.set(span: span, hangingOneIn: odds).encoded()
-        #expect(leftOut == 0)
+        expect(leftOut, is: 0)
         #expect(text.utf8.count <= atMost)
     }
 

@@ -1,6 +1,7 @@
 import PushmillKafka
 import PushmillSimulation
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -16,9 +17,9 @@ struct PartitionTests {
     @Test("One that was just assigned asks what is committed, and has nothing to commit")
     func new() {
         let partition = partition()
-        #expect(partition.state == .asking(again: now))
-        #expect(partition.isServed == false)
-        #expect(partition.needsCommit == false)
+        expect(partition.state, is: .asking(again: now))
+        expect(partition.isServed, is: false)
+        expect(partition.needsCommit, is: false)
     }
 
     @Test(
@@ -30,13 +31,13 @@ struct PartitionTests {
     func served(state: Partition<SimulatedPorts>.State, isServed: Bool) {
         var partition = partition()
         partition.state = state
-        #expect(partition.isServed == false)
+        expect(partition.isServed, is: false)
         partition.isRead = true
         partition.hasPosition = true
-        #expect(partition.isServed == isServed)
+        expect(partition.isServed, is: isServed)
         // Where it begins is asked for anew.
         partition.hasPosition = false
-        if case .askingRange = state { #expect(partition.isServed == false) }
+        if case .askingRange = state { expect(partition.isServed, is: false) }
     }
 
     @Test("It is committed when its ledger has moved, or where it begins is not known to the group")
@@ -44,18 +45,18 @@ struct PartitionTests {
         var partition = partition()
         partition.state = .running
         partition.isRead = true
-        #expect(partition.needsCommit == false)
+        expect(partition.needsCommit, is: false)
         _ = partition.ledger.take(0)
-        #expect(partition.needsCommit == false)
+        expect(partition.needsCommit, is: false)
         _ = partition.ledger.complete(0)
-        #expect(partition.needsCommit == true)
+        expect(partition.needsCommit, is: true)
         partition.ledger.committed(partition.ledger.snapshot())
-        #expect(partition.needsCommit == false)
+        expect(partition.needsCommit, is: false)
         partition.mustCommit = true
-        #expect(partition.needsCommit == true)
+        expect(partition.needsCommit, is: true)
         // Not before its counts are whole.
         partition.state = .restoring
-        #expect(partition.needsCommit == false)
+        expect(partition.needsCommit, is: false)
     }
 
     @Test("It goes back to the last commit with all that was done beyond it")
@@ -68,10 +69,10 @@ struct PartitionTests {
         partition.transactionStart = 1
         partition.gap = 9
         partition.rewind()
-        #expect(partition.ledger.position == 2)
-        #expect(partition.ledger.completedBeyond == [3..<4])
-        #expect(partition.ledger.inFlight == 0)
-        #expect(partition.isInTransaction == false)
+        expect(partition.ledger.position, is: 2)
+        expect(partition.ledger.completedBeyond, is: [3..<4])
+        expect(partition.ledger.inFlight, is: 0)
+        expect(partition.isInTransaction, is: false)
         #expect(partition.gap == nil)
     }
 
@@ -80,14 +81,14 @@ struct PartitionTests {
         var table = PartitionTable<SimulatedPorts>()
         let first = table.insert(TopicPartition("events", 2), topic: 0, now: now)
         let second = table.insert(TopicPartition("more", 2), topic: 1, now: now)
-        #expect(table.index(topic: 0, partition: 2) == first)
-        #expect(table.index(topic: 1, partition: 2) == second)
-        #expect(table.index(of: TopicPartition("more", 2)) == second)
-        #expect(table.index(topic: 0, partition: 1) == -1)
-        #expect(table.index(topic: 9, partition: 0) == -1)
-        #expect(table.index(topic: 2, partition: 0) == -1)
-        #expect(table.index(topic: 0, partition: 3) == -1)
-        #expect(table.index(topic: 0, partition: -1) == -1)
+        expect(table.index(topic: 0, partition: 2), is: first)
+        expect(table.index(topic: 1, partition: 2), is: second)
+        expect(table.index(of: TopicPartition("more", 2)), is: second)
+        expect(table.index(topic: 0, partition: 1), is: -1)
+        expect(table.index(topic: 9, partition: 0), is: -1)
+        expect(table.index(topic: 2, partition: 0), is: -1)
+        expect(table.index(topic: 0, partition: 3), is: -1)
+        expect(table.index(topic: 0, partition: -1), is: -1)
         #expect(table.index(of: TopicPartition("events", 1)) == nil)
     }
 
@@ -98,14 +99,14 @@ struct PartitionTests {
         let epoch = table[first].epoch
         table[first].unfinished = 4
         table.remove(first)
-        #expect(table.index(topic: 0, partition: 0) == -1)
+        expect(table.index(topic: 0, partition: 0), is: -1)
         #expect(table.index(of: TopicPartition("events", 0)) == nil)
         let second = table.insert(TopicPartition("events", 5), topic: 0, now: now)
-        #expect(second == first)
+        expect(second, is: first)
         #expect(table[second].epoch > epoch)
-        #expect(table[second].unfinished == 0)
-        #expect(table.index(topic: 0, partition: 5) == second)
-        #expect(table.count == 1)
+        expect(table[second].unfinished, is: 0)
+        expect(table.index(topic: 0, partition: 5), is: second)
+        expect(table.count, is: 1)
     }
 
     @Test("It grows, and keeps what it has")

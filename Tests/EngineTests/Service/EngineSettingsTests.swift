@@ -1,4 +1,5 @@
 import PushmillKafka
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -22,9 +23,9 @@ struct EngineSettingsTests {
             #expect((1 << 20 - cores + 1...1 << 20).contains(settings.shared.shard.maxInFlightBytes * cores))
         }
         settings.cores = 32
-        #expect(settings.shared.consumer(of: 31)["queued.max.messages.kbytes"] == "4096")
+        expect(settings.shared.consumer(of: 31)["queued.max.messages.kbytes"], is: "4096")
         settings.consumer["queued.max.messages.kbytes"] = "9"
-        #expect(settings.shared.consumer(of: 31)["queued.max.messages.kbytes"] == "9")
+        expect(settings.shared.consumer(of: 31)["queued.max.messages.kbytes"], is: "9")
     }
 
     private func settings(_ names: [(name: String, value: String)]) -> EngineSettings {
@@ -40,14 +41,14 @@ struct EngineSettingsTests {
             ("auto.offset.reset", "earliest"),
         ])
         let consumer = named.consumer(of: 2)
-        #expect(consumer["client.id"] == "mill-2")
-        #expect(consumer["group.instance.id"] == "one-2")
+        expect(consumer["client.id"], is: "mill-2")
+        expect(consumer["group.instance.id"], is: "one-2")
         // The engine says itself where a partition begins.
         #expect(consumer["auto.offset.reset"] == nil)
-        #expect(named.producer(of: 2)["transactional.id"] == "two-2")
-        #expect(named.producer(of: 2)["client.id"] == "mill-2")
+        expect(named.producer(of: 2)["transactional.id"], is: "two-2")
+        expect(named.producer(of: 2)["client.id"], is: "mill-2")
         let plain = settings([])
-        #expect(plain.consumer(of: 0)["client.id"] == "pushmill-0")
+        expect(plain.consumer(of: 0)["client.id"], is: "pushmill-0")
         #expect(plain.consumer(of: 0)["group.instance.id"] == nil)
         #expect(plain.producer(of: 0)["transactional.id"] == nil)
     }
@@ -56,9 +57,9 @@ struct EngineSettingsTests {
     func reader() {
         let reader = settings([("group.instance.id", "one"), ("client.id", "mill")]).reader
         #expect(reader["group.instance.id"] == nil)
-        #expect(reader["client.id"] == "mill")
-        #expect(reader["fetch.wait.max.ms"] == "10")
-        #expect(reader["queued.max.messages.kbytes"] == "16384")
+        expect(reader["client.id"], is: "mill")
+        expect(reader["fetch.wait.max.ms"], is: "10")
+        expect(reader["queued.max.messages.kbytes"], is: "16384")
     }
 
     @Test("The memory for counts is shared, and many shards fetch less ahead each")
@@ -66,18 +67,18 @@ struct EngineSettingsTests {
         var settings = settings([])
         settings.shard.countBudget = 900
         settings.cores = 3
-        #expect(settings.shared.shard.countBudget == 300)
-        #expect(settings.shared.consumer["queued.max.messages.kbytes"] == "4096")
+        expect(settings.shared.shard.countBudget, is: 300)
+        expect(settings.shared.consumer["queued.max.messages.kbytes"], is: "4096")
         settings.cores = 1
-        #expect(settings.shared.consumer["queued.max.messages.kbytes"] == "8192")
-        #expect(settings.shared.consumer["max.partition.fetch.bytes"] == "262144")
+        expect(settings.shared.consumer["queued.max.messages.kbytes"], is: "8192")
+        expect(settings.shared.consumer["max.partition.fetch.bytes"], is: "262144")
         settings.consumer["max.partition.fetch.bytes"] = "9"
-        #expect(settings.shared.consumer["max.partition.fetch.bytes"] == "9")
+        expect(settings.shared.consumer["max.partition.fetch.bytes"], is: "9")
         settings.cores = 64
-        #expect(settings.shared.consumer["queued.max.messages.kbytes"] == "2048")
+        expect(settings.shared.consumer["queued.max.messages.kbytes"], is: "2048")
         settings.cores = 4
         settings.consumer["client.rack"] = "b"
-        #expect(settings.shared.consumer["queued.max.messages.kbytes"] == "32768")
+        expect(settings.shared.consumer["queued.max.messages.kbytes"], is: "32768")
         settings.shard.maxInFlight = 1
         settings.shard.maxInFlightBytes = 1
         settings.cores = 4

@@ -2,6 +2,7 @@ import PushmillKafka
 import PushmillPayload
 import PushmillStages
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -33,9 +34,9 @@ struct KafkaPortsTests {
         defer { ports.release(message) }
         for _ in 0..<refusals { ports.refuseCurrent(reason: "bad") }
         let held = isHeld ? ports.holdCurrent() : nil
-        #expect((held?.isLetter ?? (refusals > 0)) == (refusals > 0))
+        expect((held?.isLetter ?? (refusals > 0)), is: (refusals > 0))
         let step = if let held { ports.publish(held, tag: Self.tag) } else { ports.publish(tag: Self.tag) }
-        #expect(step == .queued)
+        expect(step, is: .queued)
         return try report(by: &ports, peer)
     }
 
@@ -106,7 +107,7 @@ struct KafkaPortsTests {
         defer { ports.release(message) }
         let step = ports.begin(message, entry: 3, taken: ports.now, now: ports.now, count: nil, isCounted: false)
         guard case .ended(let result) = step else { throw KafkaError("a stage was begun") }
-        #expect(result.destination == .nowhere)
+        expect(result.destination, is: .nowhere)
         let metrics = peer.environment.metrics
         #expect(metrics.dropped.value == 1 && metrics.published.allSatisfy { $0.value == 0 })
     }
@@ -125,7 +126,7 @@ struct KafkaPortsTests {
         ports.suspended[3] = delivery
         ports.abandon(entry: 3)
         let spare = ports.spare.count
-        #expect(spare == kept)
+        expect(spare, is: kept)
     }
 
     @Test(
@@ -144,7 +145,7 @@ struct KafkaPortsTests {
         }
         // The one that was empty beside them, and the one that ended first.
         let spare = ports.spare.count
-        #expect(spare == kept)
+        expect(spare, is: kept)
     }
 
     @Test("The time of a message counts from its own turn, though another's has come while its stage ran")
@@ -157,7 +158,7 @@ struct KafkaPortsTests {
         _ = try suspend(at: [earlier, now], by: &ports, peer)
         guard case .some(.ended) = ports.resume(entry: 3, now: now) else { throw KafkaError("the chain has not ended") }
         expectEqual(ports.publish(tag: Self.tag), .queued)
-        #expect(peer.samples("pushmill_message_seconds_sum") == ["pushmill_message_seconds_sum 2.0"])
+        expect(peer.samples("pushmill_message_seconds_sum"), is: ["pushmill_message_seconds_sum 2.0"])
     }
 
     @Test("The time of a stage that waits is counted for each message, though all is well with it")
@@ -172,7 +173,7 @@ struct KafkaPortsTests {
             }
         }
         let count = #"pushmill_stage_seconds_count{stage="pool"}"#
-        #expect(peer.samples(count) == ["\(count) 2"])
+        expect(peer.samples(count), is: ["\(count) 2"])
     }
 
     @Test("A change of a count that comes back is no message's, whatever its number")
@@ -184,7 +185,7 @@ struct KafkaPortsTests {
         let step = Array("anna".utf8).withUnsafeBytes { key in
             ports.publishChange(partition: 0, key: key, value: key, timestamp: 5, tag: tag)
         }
-        #expect(step == .queued)
+        expect(step, is: .queued)
         ports.purge(all: true)
         let report = try report(by: &ports, peer)
         #expect(report.tag == tag && report.returned == nil && report.failure == .purged)
@@ -242,7 +243,7 @@ struct KafkaPortsTests {
         _ = try report(by: &ports, peer)
         let stored = try peer.stored(in: "dead", at: 0).headers
         #expect(stored["n"] == "1" && stored["apns-collapse-id"] == collapse && stored["apns-id"] == nil)
-        #expect(stored["pushmill.error.attempt"] == "3")
+        expect(stored["pushmill.error.attempt"], is: "3")
     }
 
     @Test("What the producer has no room for keeps its headers, and is published when there is some")
@@ -260,8 +261,8 @@ struct KafkaPortsTests {
         expectEqual(ports.publish(tag: 4), .queued)
         expectEqual(try report(by: &ports, peer).tag, 4)
         let stored = try (0..<2).map { try peer.stored(in: "out", at: $0).headers }
-        #expect(stored[1]["n"] == "1")
-        #expect(stored[0].keys == stored[1].keys)
+        expect(stored[1]["n"], is: "1")
+        expect(stored[0].keys, is: stored[1].keys)
     }
 
     @Test("One that is refused becomes a dead letter as it came, and one refused again only names its message")
@@ -273,14 +274,14 @@ struct KafkaPortsTests {
                 _ = try publish(by: &ports, isHeld: isHeld, refusals: refusals)
                 let stored = try peer.stored(in: "dead", at: offset)
                 offset += 1
-                #expect(stored.value == (refusals == 1 ? ServicePeer.value : nil))
-                #expect(stored.key == (refusals == 1 ? "anna" : "events/0/0"))
-                #expect(stored.headers["n"] == (refusals == 1 ? "1" : nil))
-                #expect(stored.headers["pushmill.error.message"] == "bad")
-                #expect(stored.headers["pushmill.error.offset"] == "0")
+                expect(stored.value, is: (refusals == 1 ? ServicePeer.value : nil))
+                expect(stored.key, is: (refusals == 1 ? "anna" : "events/0/0"))
+                expect(stored.headers["n"], is: (refusals == 1 ? "1" : nil))
+                expect(stored.headers["pushmill.error.message"], is: "bad")
+                expect(stored.headers["pushmill.error.offset"], is: "0")
             }
         }
-        #expect(peer.lines.count { $0.hasPrefix("an output was refused for good") } == 6)
+        expect(peer.lines.count { $0.hasPrefix("an output was refused for good") }, is: 6)
     }
 
     @Test(
@@ -300,8 +301,8 @@ struct KafkaPortsTests {
         expectEqual(try report(by: &ports, peer).failure, nil)
         let record = try peer.record(of: topic)
         defer { record.destroy() }
-        #expect(record.timestamp == (refusals < 2 ? 5 : returned.facts.timestamp))
-        #expect((record.timestamp > 1_700_000_000_000) == (refusals == 2))
+        expect(record.timestamp, is: (refusals < 2 ? 5 : returned.facts.timestamp))
+        expect((record.timestamp > 1_700_000_000_000), is: (refusals == 2))
     }
 }
 
@@ -322,8 +323,8 @@ struct HeaderChangeTests {
         output.add("pushmill-stages", value: "decrypt=ok")
         headers.change(by: output)
         let names = (0..<(headers.view?.count ?? 0)).compactMap { headers.view?.entry($0)?.name.count }
-        #expect(names == Array(repeating: 1, count: count) + [0, 15])
+        expect(names, is: Array(repeating: 1, count: count) + [0, 15])
         let values = [count - 1, count + 1].map { headers.view?.entry($0)?.value.map { Array($0) } }
-        #expect(values == [Array("\(count - 1)".utf8), Array("decrypt=ok".utf8)])
+        expect(values, is: [Array("\(count - 1)".utf8), Array("decrypt=ok".utf8)])
     }
 }

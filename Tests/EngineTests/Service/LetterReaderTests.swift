@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -36,7 +37,7 @@ struct LetterReaderTests {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
             answers += peer.inbox.takeLetters()
         }
-        #expect(try #require(answers.first).output.record.value == Array(ServicePeer.value.utf8))
+        try expect(#require(answers.first).output.record.value, is: Array(ServicePeer.value.utf8))
     }
 
     @Test("Where no thread can be made dead letters only name their messages, each of them")
@@ -49,7 +50,7 @@ struct LetterReaderTests {
             letters.ask(for: request(tag: tag))
             answers += peer.inbox.takeLetters()
         }
-        #expect(answers.map(\.tag) == [7, 8])
+        expect(answers.map(\.tag), is: [7, 8])
         for answer in answers {
             #expect(answer.output.isLetter && answer.output.record.key == Array("events/0/0".utf8))
             #expect(answer.output.record.value == nil)
@@ -72,14 +73,14 @@ struct LetterReaderTests {
         #expect(answer.tag == 3 && answer.output.isLetter)
         let record = answer.output.record
         // One that only names its message has a key and a time that every topic takes.
-        #expect(record.key == Array((isWhole ? "anna" : "events/0/0").utf8))
-        #expect(record.value == (isWhole ? Array(ServicePeer.value.utf8) : nil))
+        expect(record.key, is: Array((isWhole ? "anna" : "events/0/0").utf8))
+        expect(record.value, is: (isWhole ? Array(ServicePeer.value.utf8) : nil))
         #expect(isWhole ? record.timestamp == timestamp : record.timestamp > 1_700_000_000_000)
         let headers = record.headers
         let count = headers.view?.count
         // Those of a dead letter, and its own.
-        #expect(count == (isWhole ? 10 : 9))
+        expect(count, is: (isWhole ? 10 : 9))
         let isGone = !isWhole && !isNameOnly
-        #expect(peer.lines.contains("the log no longer holds the record of a refused output") == isGone)
+        expect(peer.lines.contains("the log no longer holds the record of a refused output"), is: isGone)
     }
 }

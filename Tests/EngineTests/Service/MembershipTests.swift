@@ -1,6 +1,7 @@
 import PushmillPayload
 import PushmillStages
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -35,7 +36,7 @@ struct MembershipTests {
             ports.consumer.sinks.group.events = [step.event]
             _ = ports.takeEvents()
             let hasJoined = ports.hasJoined
-            #expect(hasJoined == step.isJoined, "\(step.event)")
+            expect(hasJoined, is: step.isJoined, "\(step.event)")
         }
     }
 }

@@ -2,6 +2,7 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -86,8 +87,8 @@ struct NewsTests {
     func line(expected: Line) throws {
         environment.tell(expected.news, changelog: "badges")
         try #require(written.count == 1)
-        #expect(written[0].level == expected.level)
-        #expect(written[0].fields == expected.fields)
+        expect(written[0].level, is: expected.level)
+        expect(written[0].fields, is: expected.fields)
     }
 
     @Test("A rebalance that brings nothing is not worth a line")
@@ -100,12 +101,12 @@ struct NewsTests {
     func counted() {
         for line in Self.lines { environment.tell(line.news, changelog: "badges") }
         let metrics = environment.metrics
-        #expect(metrics.partitionsAssigned.value == 3)
-        #expect(metrics.partitionsRevoked.value == 3)
-        #expect(metrics.partitionsLost.value == 3)
-        #expect(metrics.checkpointFailures.value == 3)
-        #expect(metrics.transactionsAborted.value == 1)
-        #expect(metrics.outputsReturned.value == 1)
+        expect(metrics.partitionsAssigned.value, is: 3)
+        expect(metrics.partitionsRevoked.value, is: 3)
+        expect(metrics.partitionsLost.value, is: 3)
+        expect(metrics.checkpointFailures.value, is: 3)
+        expect(metrics.transactionsAborted.value, is: 1)
+        expect(metrics.outputsReturned.value, is: 1)
     }
 
     @Test("librdkafka's lines keep their weight, but for warnings of properties that the engine sets itself")
@@ -115,16 +116,16 @@ struct NewsTests {
         sink(4, "CONFWARN", "Configuration property enable.gapless.guarantee is experimental")
         sink(4, "CONFWARN", "another")
         sink(4, "FAIL", "enable.gapless.guarantee")
-        #expect(
-            written.map(\.level) == [.error, .error, .error, .error, .warning, .info, .info, .warning, .warning])
-        #expect(LogLevel(syslog: 7) == .debug)
-        #expect(written.first?.fields == [.component("FETCH"), .error(text: "said")])
+        expect(
+            written.map(\.level), is: [.error, .error, .error, .error, .warning, .info, .info, .warning, .warning])
+        expect(LogLevel(syslog: 7), is: .debug)
+        expect(written.first?.fields, is: [.component("FETCH"), .error(text: "said")])
     }
 
     @Test("Many partitions are told in one field, by topic and in ranges")
     func summary() {
         let places = [(1, "b"), (7, "a"), (3, "a"), (4, "a"), (5, "a"), (.max, "a")] as [(Int32, String)]
-        #expect(places.map { TopicPartition($0.1, $0.0) }.summary == "a/3-5,7,2147483647 b/1")
-        #expect([TopicPartition]().summary == "")
+        expect(places.map { TopicPartition($0.1, $0.0) }.summary, is: "a/3-5,7,2147483647 b/1")
+        expect([TopicPartition]().summary, is: "")
     }
 }

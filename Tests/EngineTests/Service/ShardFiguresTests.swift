@@ -1,6 +1,7 @@
 import PushmillKafka
 import PushmillStages
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -14,7 +15,7 @@ struct ShardFiguresTests {
     func oldest() {
         let shard = Shard()
         shard.begin(0..<3)
-        #expect(shard.figures.partitions.map(\.lastTaken) == [nil, nil, nil])
+        expect(shard.figures.partitions.map(\.lastTaken), is: [nil, nil, nil])
         shard.ports.messages = [
             ScriptedPorts.Message(partition: 0, offset: 0, timestamp: 70),
             ScriptedPorts.Message(partition: 0, offset: 1, timestamp: 60, byteCount: 11),
@@ -24,16 +25,16 @@ struct ShardFiguresTests {
         shard.turn(after: .seconds(2))
         let figures = shard.figures
         #expect(figures.inFlight == 3 && figures.inFlightBytes == 211)
-        #expect(figures.partitions.map(\.oldest) == [60, shard.ports.wallClock - 2_000, nil])
-        #expect(figures.partitions.map(\.lastTaken) == [60, nil, nil])
-        #expect(figures.partitions.map(\.inFlight) == [2, 1, 0])
-        #expect(figures.partitions.map(\.next) == [2, 1, 0])
-        #expect(figures.partitions.map(\.isFetched) == [true, true, true])
+        expect(figures.partitions.map(\.oldest), is: [60, shard.ports.wallClock - 2_000, nil])
+        expect(figures.partitions.map(\.lastTaken), is: [60, nil, nil])
+        expect(figures.partitions.map(\.inFlight), is: [2, 1, 0])
+        expect(figures.partitions.map(\.next), is: [2, 1, 0])
+        expect(figures.partitions.map(\.isFetched), is: [true, true, true])
         #expect(figures.isInitialized && figures.canPublish && figures.hasRoom)
         // A partition that was lost is not shown, and what is in flight of it is nobody's.
         shard.ports.events = [.lost([Shard.place(0)])]
         shard.turn()
-        #expect(shard.figures.partitions.map(\.oldest) == [shard.ports.wallClock - 2_000, nil])
+        expect(shard.figures.partitions.map(\.oldest), is: [shard.ports.wallClock - 2_000, nil])
     }
 
     @Test("What is published in an open transaction is in flight")
@@ -45,25 +46,25 @@ struct ShardFiguresTests {
         shard.turn()
         shard.acknowledge()
         shard.turn()
-        #expect(shard.figures.inFlight == 0)
-        #expect(shard.figures.partitions.map(\.oldest) == [1_000])
+        expect(shard.figures.inFlight, is: 0)
+        expect(shard.figures.partitions.map(\.oldest), is: [1_000])
         shard.turn(after: .milliseconds(20))
-        #expect(shard.figures.partitions.map(\.oldest) == [nil])
+        expect(shard.figures.partitions.map(\.oldest), is: [nil])
     }
 
     @Test("A partition is paused while nothing of it can be taken")
     func paused() {
         let shard = Shard { $0.maxInFlight = 1 }
         shard.begin()
-        #expect(shard.figures.partitions.map(\.isPaused) == [false])
+        expect(shard.figures.partitions.map(\.isPaused), is: [false])
         shard.deliver()
         shard.turn()
-        #expect(shard.figures.partitions.map(\.isPaused) == [true])
+        expect(shard.figures.partitions.map(\.isPaused), is: [true])
         shard.acknowledge()
         shard.ports.events = [.revoked([Shard.place()])]
         shard.turn()
-        #expect(shard.figures.partitions.map(\.isPaused) == [true])
-        #expect(shard.figures.partitions.map(\.isFetched) == [false])
+        expect(shard.figures.partitions.map(\.isPaused), is: [true])
+        expect(shard.figures.partitions.map(\.isFetched), is: [false])
     }
 
     @Test("A partition that two shards show is shown of the one that was given it last: no metric has it twice")
@@ -74,27 +75,27 @@ struct ShardFiguresTests {
         other.turn(after: .seconds(1))
         other.begin(1..<3)
         let numbers = { (shards: [ShardFigures]) in shards.map { $0.partitions.map(\.place.partition) } }
-        #expect(numbers([former.figures, other.figures].withoutLost) == [[0], [1, 2]])
-        #expect(numbers([other.figures, former.figures].withoutLost) == [[1, 2], [0]])
+        expect(numbers([former.figures, other.figures].withoutLost), is: [[0], [1, 2]])
+        expect(numbers([other.figures, former.figures].withoutLost), is: [[1, 2], [0]])
     }
 
     @Test("They are shown at most every 200 ms, and a turn is as long as it is")
     func box() {
         let box = FigureBox()
-        #expect(box.busy(start) == .zero)
+        expect(box.busy(start), is: .zero)
         box.begin(start)
-        #expect(box.busy(start + .milliseconds(3)) == .milliseconds(3))
+        expect(box.busy(start + .milliseconds(3)), is: .milliseconds(3))
         #expect(box.end(start + .milliseconds(3)))
-        #expect(box.busy(start + .seconds(1)) == .zero)
+        expect(box.busy(start + .seconds(1)), is: .zero)
         for (time, isDue) in [(100, false), (202, false), (203, true), (204, false)] {
             box.begin(start + .milliseconds(time))
-            #expect(box.end(start + .milliseconds(time)) == isDue)
+            expect(box.end(start + .milliseconds(time)), is: isDue)
         }
-        #expect(box.seconds == 0.003)
+        expect(box.seconds, is: 0.003)
         var figures = ShardFigures()
         figures.inFlight = 7
         box.show(figures)
-        #expect(box.figures.inFlight == 7)
+        expect(box.figures.inFlight, is: 7)
     }
 
     private func lines(of log: Log) -> [String] {
@@ -108,13 +109,13 @@ struct ShardFiguresTests {
         var pressure = Pressure()
         var figures = ShardFigures()
         pressure.tell(figures, start, log)
-        #expect(lines(of: log) == [])
+        expect(lines(of: log), is: [])
         figures.isAnswered = false
         for _ in 0..<2 { pressure.tell(figures, start, log) }
-        #expect(lines(of: log) == ["outputs wait: no broker acknowledges them"])
+        expect(lines(of: log), is: ["outputs wait: no broker acknowledges them"])
         figures.isAnswered = true
         for _ in 0..<2 { pressure.tell(figures, start, log) }
-        #expect(lines(of: log).dropFirst() == ["outputs are acknowledged again"])
+        expect(lines(of: log).dropFirst(), is: ["outputs are acknowledged again"])
     }
 
     @Test("That there is no room is told once nothing has been taken for a second, and when there is some again")
@@ -128,9 +129,9 @@ struct ShardFiguresTests {
         let figures = shard.figures
         pressure.tell(figures, start, log)
         pressure.tell(figures, start + .milliseconds(999), log)
-        #expect(lines(of: log) == [])
+        expect(lines(of: log), is: [])
         for _ in 0..<2 { pressure.tell(figures, start + .seconds(1), log) }
-        #expect(lines(of: log) == ["too much is in flight: intake is paused"])
+        expect(lines(of: log), is: ["too much is in flight: intake is paused"])
         // Something is taken, and there is no room all the same.
         shard.acknowledge()
         shard.turn()
@@ -138,13 +139,13 @@ struct ShardFiguresTests {
         shard.deliver()
         shard.turn()
         pressure.tell(shard.figures, start + .seconds(2), log)
-        #expect(lines(of: log).count == 1)
+        expect(lines(of: log).count, is: 1)
         shard.acknowledge()
         shard.turn()
         shard.acceptCommit()
         shard.turn()
         for _ in 0..<2 { pressure.tell(shard.figures, start + .seconds(3), log) }
-        #expect(lines(of: log).dropFirst() == ["intake goes on"])
+        expect(lines(of: log).dropFirst(), is: ["intake goes on"])
     }
 }
 
@@ -175,11 +176,11 @@ struct ShardInboxTests {
             }
         }
         #expect(terminations == 2 && inbox.isEnding)
-        #expect(results == [3, 5])
-        #expect(letters.map(\.tag) == [9])
+        expect(results, is: [3, 5])
+        expect(letters.map(\.tag), is: [9])
         inbox.postResult(8)
         inbox.takeResults(into: &results)
-        #expect(results == [3, 5, 8])
+        expect(results, is: [3, 5, 8])
     }
 
     @Test("A dead letter that was made for an earlier shard is not taken for this one's")
@@ -190,7 +191,7 @@ struct ShardInboxTests {
         let reader = inbox.beginLetters()
         inbox.postLetter(letter(), tag: 2, by: former)
         inbox.postLetter(letter(), tag: 3, by: reader)
-        #expect(inbox.takeLetters().map(\.tag) == [3])
+        expect(inbox.takeLetters().map(\.tag), is: [3])
     }
 }
 
@@ -212,11 +213,11 @@ struct ReadinessTests {
             figures.hasJoined = true
             return self.words([figures])
         }
-        #expect(words(after: .zero) == [])
-        #expect(words(after: .seconds(14)) == [])
-        #expect(words(after: .seconds(1)) == ["not-served"])
+        expect(words(after: .zero), is: [])
+        expect(words(after: .seconds(14)), is: [])
+        expect(words(after: .seconds(1)), is: ["not-served"])
         shard.ports.events = [.committed([Shard.position(0)])]
-        #expect(words(after: .zero) == [])
+        expect(words(after: .zero), is: [])
     }
 
     @Test("Where a partition begins is asked for before its counts are: they are not whole by then")
@@ -229,34 +230,34 @@ struct ReadinessTests {
             figures.hasJoined = true
             return self.words([figures])
         }
-        #expect(words(after: .zero) == ["restoring-counts"])
-        #expect(words(after: .seconds(14)) == ["restoring-counts"])
-        #expect(words(after: .seconds(1)) == ["not-served"])
+        expect(words(after: .zero), is: ["restoring-counts"])
+        expect(words(after: .seconds(14)), is: ["restoring-counts"])
+        expect(words(after: .seconds(1)), is: ["not-served"])
     }
 
     @Test("It is ready when every shard has joined, can publish, and has its counts")
     func reasons() {
         var figures = ShardFigures()
-        #expect(words([figures, figures]) == ["not-joined", "no-transactions"])
+        expect(words([figures, figures]), is: ["not-joined", "no-transactions"])
         figures.hasJoined = true
         figures.isInitialized = true
         var other = ShardFigures()
         other.isInitialized = true
-        #expect(words([figures, other]) == ["not-joined"])
+        expect(words([figures, other]), is: ["not-joined"])
         other.hasJoined = true
-        #expect(words([figures, other]) == [])
+        expect(words([figures, other]), is: [])
         other.isAnswered = false
-        #expect(words([figures, other]) == ["cannot-publish"])
+        expect(words([figures, other]), is: ["cannot-publish"])
         other.isAnswered = true
         other.isInitialized = false
         figures.canPublish = false
-        #expect(words([other, figures]) == ["no-transactions", "cannot-publish"])
-        #expect(words(isEnding: true, [figures]) == ["ending", "cannot-publish"])
+        expect(words([other, figures]), is: ["no-transactions", "cannot-publish"])
+        expect(words(isEnding: true, [figures]), is: ["ending", "cannot-publish"])
         let hanging = ShardThreads.reasons(isEnding: false, isWithBrokers: true, [], contacts: nil, counts: true)
-        #expect(hanging.map(\.word) == ["cannot-publish"])
+        expect(hanging.map(\.word), is: ["cannot-publish"])
         let contacts = ("contacts-not-restored", "they are read")
         let all = ShardThreads.reasons(isEnding: true, [], contacts: contacts, counts: true)
-        #expect(all.map(\.word) == ["ending", "contacts-not-restored"])
+        expect(all.map(\.word), is: ["ending", "contacts-not-restored"])
     }
 
     @Test("It says how many partitions wait for their counts, and how much is left of these")
@@ -270,10 +271,11 @@ struct ReadinessTests {
         reading.hasJoined = true
         reading.restoreLeft = 40
         let reasons = ShardThreads.reasons(isEnding: false, [reading, reading], contacts: nil, counts: true)
-        #expect(
-            reasons.map(\.sentence) == [
+        expect(
+            reasons.map(\.sentence),
+            is: [
                 "the counts of 4 partitions are read from their changelog: at most 80 records are left"
             ])
-        #expect(words([reading], counts: false) == [])
+        expect(words([reading], counts: false), is: [])
     }
 }

@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -12,7 +13,7 @@ struct EndingTests {
         let ending = Ending(grace: .seconds(20))
         #expect(ending.isRunning)
         #expect(!ending.hasEnded)
-        #expect(ending.deadline == .never)
+        expect(ending.deadline, is: .never)
     }
 
     @Test("Four fifths of the grace are for what is in flight, the rest for answers and the last commit")
@@ -20,10 +21,10 @@ struct EndingTests {
         var ending = Ending(grace: .seconds(20))
         ending.begin(start)
         #expect(!ending.isRunning)
-        #expect(ending.deadline == start + .seconds(16))
-        #expect(ending.answeringEnd == start + .seconds(18))
-        #expect(ending.committingEnd == start + .seconds(19))
-        #expect(ending.end == start + .seconds(20))
+        expect(ending.deadline, is: start + .seconds(16))
+        expect(ending.answeringEnd, is: start + .seconds(18))
+        expect(ending.committingEnd, is: start + .seconds(19))
+        expect(ending.end, is: start + .seconds(20))
     }
 
     @Test("Each phase has its own deadline, and leaving that of the grace")
@@ -31,13 +32,13 @@ struct EndingTests {
         var ending = Ending(grace: .seconds(20))
         ending.begin(start)
         ending.phase = .answering(until: ending.answeringEnd)
-        #expect(ending.deadline == start + .seconds(18))
+        expect(ending.deadline, is: start + .seconds(18))
         ending.phase = .committing(3, until: ending.committingEnd)
-        #expect(ending.deadline == start + .seconds(19))
+        expect(ending.deadline, is: start + .seconds(19))
         ending.phase = .leaving
-        #expect(ending.deadline == start + .seconds(20))
+        expect(ending.deadline, is: start + .seconds(20))
         ending.phase = .ended
-        #expect(ending.deadline == .never)
+        expect(ending.deadline, is: .never)
         #expect(ending.hasEnded)
     }
 
@@ -46,19 +47,19 @@ struct EndingTests {
         var ending = Ending(grace: .seconds(20))
         ending.begin(start)
         ending.hurry(start + .seconds(1))
-        #expect(ending.phase == .leaving)
-        #expect(ending.deadline == start + .seconds(3))
+        expect(ending.phase, is: .leaving)
+        expect(ending.deadline, is: start + .seconds(3))
         var late = Ending(grace: .seconds(20))
         late.begin(start)
         late.hurry(start + .seconds(19))
-        #expect(late.deadline == start + .seconds(20))
+        expect(late.deadline, is: start + .seconds(20))
     }
 
     @Test("A partition that is revoked meanwhile has what is left of the phase")
     func left() {
         var ending = Ending(grace: .seconds(20))
         ending.begin(start)
-        #expect(ending.left(start + .seconds(6)) == .seconds(10))
-        #expect(ending.left(start + .seconds(60)) == .zero)
+        expect(ending.left(start + .seconds(6)), is: .seconds(10))
+        expect(ending.left(start + .seconds(60)), is: .zero)
     }
 }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -8,10 +9,10 @@ struct EntryTableTests {
     func capacity() {
         var entries = EntryTable(capacity: 3)
         let given = [entries.insert(bytes: 1), entries.insert(bytes: 2), entries.insert(bytes: 3)]
-        #expect(given.sorted() == [1, 2, 3])
-        #expect(entries.insert(bytes: 4) == 0)
-        #expect(entries.count == 3)
-        #expect(entries.byteCount == 6)
+        expect(given.sorted(), is: [1, 2, 3])
+        expect(entries.insert(bytes: 4), is: 0)
+        expect(entries.count, is: 3)
+        expect(entries.byteCount, is: 6)
     }
 
     @Test("An entry that was freed is given out again, as new, under another tag")
@@ -22,12 +23,12 @@ struct EntryTableTests {
         entries[first].offset = 7
         entries[first].holdsKey = true
         entries[first].isUnanswered = true
-        #expect(entries.index(ofTag: tag) == first)
+        expect(entries.index(ofTag: tag), is: first)
         entries.remove(first)
         #expect(entries.index(ofTag: tag) == nil)
-        #expect(entries.byteCount == 0)
+        expect(entries.byteCount, is: 0)
         let second = entries.insert(bytes: 5)
-        #expect(second == first)
+        expect(second, is: first)
         #expect(entries.index(ofTag: tag) == nil)
         #expect(entries.tag(of: second) != tag)
         let isNew =
@@ -64,13 +65,13 @@ struct EntryTableTests {
         [9].withUnsafeBytes { entries.setName(UnsafeRawBufferPointer(rebasing: $0[..<1]), of: second) }
         var bytes: [UInt8] = [255]
         entries.appendName(of: first, to: &bytes)
-        #expect(bytes == [255] + name)
+        expect(bytes, is: [255] + name)
         entries.remove(first)
         let again = entries.insert(bytes: 0)
         [8].withUnsafeBytes { entries.setName(UnsafeRawBufferPointer(rebasing: $0[..<1]), of: again) }
         bytes = []
         entries.appendName(of: again, to: &bytes)
         entries.appendName(of: second, to: &bytes)
-        #expect(bytes == [8, 9])
+        expect(bytes, is: [8, 9])
     }
 }

@@ -19,11 +19,11 @@ struct KeyOrderTests {
     func free() {
         var entries = Self.table([5, 6])
         var order = KeyOrder()
-        #expect(order.isEmpty == true)
+        expect(order.isEmpty, is: true)
         order.hold(1, &entries)
         let waits = order.wait(2, &entries)
         #expect(!waits)
-        #expect(order.isEmpty == false)
+        expect(order.isEmpty, is: false)
     }
 
     @Test("Those who wait for a key have it one after the other, in their order")
@@ -33,19 +33,19 @@ struct KeyOrderTests {
         order.hold(1, &entries)
         order.hold(4, &entries)
         let waits = [order.wait(2, &entries), order.wait(3, &entries)]
-        #expect(waits == [true, true])
+        expect(waits, is: [true, true])
         var next = order.release(1, &entries)
-        #expect(next == 2)
+        expect(next, is: 2)
         #expect(entries[2].holdsKey)
         // Held again while it is held by itself: nothing happens.
         order.hold(2, &entries)
         next = order.release(2, &entries)
-        #expect(next == 3)
+        expect(next, is: 3)
         next = order.release(3, &entries)
-        #expect(next == 0)
+        expect(next, is: 0)
         next = order.release(4, &entries)
-        #expect(next == 0)
-        #expect(order.isEmpty == true)
+        expect(next, is: 0)
+        expect(order.isEmpty, is: true)
     }
 
     @Test("Who does not hold a key releases nothing")
@@ -54,8 +54,8 @@ struct KeyOrderTests {
         var order = KeyOrder()
         order.hold(1, &entries)
         let next = order.release(2, &entries)
-        #expect(next == 0)
-        #expect(order.isEmpty == false)
+        expect(next, is: 0)
+        expect(order.isEmpty, is: false)
     }
 
     @Test("What waits of a partition that went back is taken out, the rest stays in its order")
@@ -67,15 +67,15 @@ struct KeyOrderTests {
         order.hold(1, &entries)
         for entry in UInt32(2)...5 { _ = order.wait(entry, &entries) }
         order.removeWaiting(&entries, of: 1)
-        #expect(order.waiting == 2)
+        expect(order.waiting, is: 2)
         var released: [UInt32] = []
         var next = order.release(1, &entries)
         while next != 0 {
             released.append(next)
             next = order.release(next, &entries)
         }
-        #expect(released == [3, 4])
-        #expect(order.isEmpty == true)
+        expect(released, is: [3, 4])
+        expect(order.isEmpty, is: true)
     }
 
     @Test("Where nothing waits, to take it out costs nothing, however many keys are held", .timeLimit(.minutes(1)))
@@ -87,9 +87,9 @@ struct KeyOrderTests {
         #expect(waits)
         entries[10_001].partition = 1
         for partition in Int32(1)..<10_000 { order.removeWaiting(&entries, of: partition) }
-        #expect(order.waiting == 0)
+        expect(order.waiting, is: 0)
         let next = order.release(10_000, &entries)
-        #expect(next == 0)
+        expect(next, is: 0)
     }
 
     @Test("They are as lists would have them", arguments: 1...6)

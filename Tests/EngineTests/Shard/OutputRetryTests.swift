@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -26,9 +27,9 @@ struct OutputRetryTests {
         retry.published()
         retry.published()
         let answers = [retry.answered(1, nil, nil, sequence: 1), retry.answered(2, nil, nil, sequence: 2)]
-        #expect(answers == [.done, .done])
+        expect(answers, is: [.done, .done])
         #expect(retry.isIdle)
-        #expect(retry.outstanding == 0)
+        expect(retry.outstanding, is: 0)
     }
 
     @Test("What comes back is sent again in its order when all is answered, and what was held after it")
@@ -36,22 +37,22 @@ struct OutputRetryTests {
         var retry = Retry()
         for _ in 1...3 { retry.published() }
         // The second is told before the first.
-        #expect(retry.answered(2, .unavailable(reason: ""), "two", sequence: 2) == .again)
+        expect(retry.answered(2, .unavailable(reason: ""), "two", sequence: 2), is: .again)
         #expect(!retry.isIdle)
         retry.hold("four", tag: 4, now: now)
         #expect(retry.next(now: now) == nil)
-        #expect(retry.answered(1, .purged, "one", sequence: 1) == .again)
+        expect(retry.answered(1, .purged, "one", sequence: 1), is: .again)
         #expect(!retry.isCollected)
-        #expect(retry.answered(3, nil, nil, sequence: 3) == .done)
+        expect(retry.answered(3, nil, nil, sequence: 3), is: .done)
         #expect(retry.isCollected)
         retry.collected(now: now)
         // Its topic was away.
         #expect(retry.next(now: now) == nil)
         let later = now + .milliseconds(100)
-        #expect(retry.resendsAt == later)
-        #expect(sendAll(&retry, later) == ["one", "two", "four"])
+        expect(retry.resendsAt, is: later)
+        expect(sendAll(&retry, later), is: ["one", "two", "four"])
         #expect(retry.isIdle)
-        #expect(retry.outstanding == 3)
+        expect(retry.outstanding, is: 3)
     }
 
     @Test("Of a batch that is refused each is sent alone, and only the poison record is told")
@@ -59,17 +60,17 @@ struct OutputRetryTests {
         var retry = Retry()
         for _ in 1...3 { retry.published() }
         for tag in UInt64(1)...3 {
-            #expect(retry.answered(tag, .refused(reason: "bad"), "\(tag)", sequence: tag) == .again)
+            expect(retry.answered(tag, .refused(reason: "bad"), "\(tag)", sequence: tag), is: .again)
         }
         retry.collected(now: now)
-        #expect(sendAll(&retry, now) == ["1"])
-        #expect(retry.state == .alone(tag: 1))
-        #expect(retry.answered(1, nil, nil, sequence: 4) == .done)
-        #expect(sendAll(&retry, now) == ["2"])
-        #expect(retry.answered(2, .refused(reason: "bad"), "2", sequence: 5) == .poison)
+        expect(sendAll(&retry, now), is: ["1"])
+        expect(retry.state, is: .alone(tag: 1))
+        expect(retry.answered(1, nil, nil, sequence: 4), is: .done)
+        expect(sendAll(&retry, now), is: ["2"])
+        expect(retry.answered(2, .refused(reason: "bad"), "2", sequence: 5), is: .poison)
         retry.collected(now: now)
-        #expect(sendAll(&retry, now) == ["3"])
-        #expect(retry.answered(3, nil, nil, sequence: 6) == .done)
+        expect(sendAll(&retry, now), is: ["3"])
+        expect(retry.answered(3, nil, nil, sequence: 6), is: .done)
         #expect(retry.isIdle)
         #expect(retry.next(now: now) == nil)
     }
@@ -79,9 +80,9 @@ struct OutputRetryTests {
         var retry = Retry()
         retry.hold("good", tag: 1, now: now)
         retry.hold("suspect", tag: 2, isSuspect: true, now: now)
-        #expect(sendAll(&retry, now) == ["good"])
-        #expect(retry.answered(1, nil, nil, sequence: 1) == .done)
-        #expect(sendAll(&retry, now) == ["suspect"])
+        expect(sendAll(&retry, now), is: ["good"])
+        expect(retry.answered(1, nil, nil, sequence: 1), is: .done)
+        expect(sendAll(&retry, now), is: ["suspect"])
     }
 
     @Test(
@@ -90,10 +91,10 @@ struct OutputRetryTests {
     func lostAlone(failure: OutputReport<String>.Failure) {
         var retry = Retry()
         retry.hold("suspect", tag: 1, isSuspect: true, now: now)
-        #expect(sendAll(&retry, now) == ["suspect"])
-        #expect(retry.answered(1, failure, "suspect", sequence: 1) == .again)
+        expect(sendAll(&retry, now), is: ["suspect"])
+        expect(retry.answered(1, failure, "suspect", sequence: 1), is: .again)
         retry.collected(now: now)
-        #expect(retry.next(now: now + .milliseconds(100))?.isSuspect == true)
+        expect(retry.next(now: now + .milliseconds(100))?.isSuspect, is: true)
     }
 
     @Test("Only what came back from a topic that was away waits for it")
@@ -102,11 +103,11 @@ struct OutputRetryTests {
         retry.published()
         _ = retry.answered(1, .unavailable(reason: ""), "one", sequence: 1)
         retry.collected(now: now)
-        #expect(retry.resendsAt == now + .milliseconds(100))
-        #expect(sendAll(&retry, now + .milliseconds(100)) == ["one"])
+        expect(retry.resendsAt, is: now + .milliseconds(100))
+        expect(sendAll(&retry, now + .milliseconds(100)), is: ["one"])
         _ = retry.answered(1, .purged, "one", sequence: 2)
         retry.collected(now: now + .milliseconds(100))
-        #expect(retry.resendsAt == now + .milliseconds(100))
+        expect(retry.resendsAt, is: now + .milliseconds(100))
     }
 
     @Test("What is not taken now stays the next; what goes nowhere is passed over")
@@ -116,9 +117,9 @@ struct OutputRetryTests {
         retry.hold("two", tag: 2, now: now)
         retry.stays(until: now + .seconds(1))
         #expect(retry.next(now: now) == nil)
-        #expect(retry.next(now: now + .seconds(1))?.output == "one")
+        expect(retry.next(now: now + .seconds(1))?.output, is: "one")
         retry.skipped()
-        #expect(sendAll(&retry, now + .seconds(1)) == ["two"])
+        expect(sendAll(&retry, now + .seconds(1)), is: ["two"])
         #expect(retry.isIdle)
     }
 
@@ -129,7 +130,7 @@ struct OutputRetryTests {
         for (index, output) in all.enumerated() {
             retry.hold(output, tag: UInt64(index + 1), now: now)
         }
-        #expect(sendAll(&retry, now) == all)
+        expect(sendAll(&retry, now), is: all)
     }
 
     private final class Bytes: Sendable {}

@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -24,9 +25,9 @@ struct ShardCommitTests {
         shard.acceptCommit()
         doOne(shard)
         shard.turn()
-        #expect(shard.turn() == shard.ports.now + .milliseconds(20))
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(20))
         #expect(shard.committed(after: .milliseconds(19)) == nil)
-        #expect(shard.committed(after: .milliseconds(1))?.map(\.offset) == [2])
+        expect(shard.committed(after: .milliseconds(1))?.map(\.offset), is: [2])
     }
 
     @Test(
@@ -42,7 +43,7 @@ struct ShardCommitTests {
         shard.deliver(count)
         for _ in 0..<5 { shard.turn() }
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.offset) == (isSoon ? [Int64(count) + 1] : nil))
+        expect(shard.committed()?.map(\.offset), is: (isSoon ? [Int64(count) + 1] : nil))
     }
 
     @Test("What was refused of a commit is committed again, and what was taken is not")
@@ -50,12 +51,12 @@ struct ShardCommitTests {
         let shard = Shard { $0.maxInFlight = 2 }
         shard.begin(0..<2)
         doOne(shard, of: 0..<2)
-        #expect(shard.committed()?.map(\.partition.partition) == [0, 1])
+        expect(shard.committed()?.map(\.partition.partition), is: [0, 1])
         #expect(!shard.figures.hasRoom)
         shard.acceptCommit(.partly(refused: [Shard.place(1)]))
-        #expect(shard.callsOfTurn().told == [.commitFailed(reason: "some partitions were refused")])
+        expect(shard.callsOfTurn().told, is: [.commitFailed(reason: "some partitions were refused")])
         #expect(shard.figures.hasRoom)
-        #expect(shard.committed(after: .milliseconds(20))?.map(\.partition.partition) == [1])
+        expect(shard.committed(after: .milliseconds(20))?.map(\.partition.partition), is: [1])
     }
 
     @Test("A commit to be tried again is, and all is committed once more in case the first one comes late")
@@ -65,15 +66,15 @@ struct ShardCommitTests {
         doOne(shard)
         shard.turn()
         shard.acceptCommit(.retry(.unanswered))
-        #expect(shard.callsOfTurn() == [])
+        expect(shard.callsOfTurn(), is: [])
         #expect(shard.committed(after: .milliseconds(49)) == nil)
-        #expect(shard.committed(after: .milliseconds(1))?.map(\.offset) == [1])
+        expect(shard.committed(after: .milliseconds(1))?.map(\.offset), is: [1])
         shard.acceptCommit()
         shard.turn()
-        #expect(shard.turn() == shard.ports.now + .milliseconds(4_950))
-        #expect(shard.turn(after: .milliseconds(4_949)) == shard.ports.now + .milliseconds(1))
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(4_950))
+        expect(shard.turn(after: .milliseconds(4_949)), is: shard.ports.now + .milliseconds(1))
         #expect(shard.committed(after: .milliseconds(1)) == nil)
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
         shard.acceptCommit()
         shard.turn()
         #expect(shard.committed(after: .seconds(10)) == nil)
@@ -91,7 +92,7 @@ struct ShardCommitTests {
             shard.acceptCommit(.retry(.unanswered))
             told += shard.callsOfTurn(after: .seconds(1)).told
         }
-        #expect(told == Array(repeating: ShardNews.commitFailed(reason: KafkaError.unanswered.name), count: 2))
+        expect(told, is: Array(repeating: ShardNews.commitFailed(reason: KafkaError.unanswered.name), count: 2))
     }
 
     @Test("One that is not answered is given up, and made again with what is done by then")
@@ -103,11 +104,11 @@ struct ShardCommitTests {
         doOne(shard)
         shard.turn()
         #expect(shard.committed(after: .milliseconds(1499)) == nil)
-        #expect(shard.committed(after: .milliseconds(1))?.map(\.offset) == [2])
+        expect(shard.committed(after: .milliseconds(1))?.map(\.offset), is: [2])
         shard.acceptCommit()
         shard.turn()
         shard.turn(after: .milliseconds(5000))
-        #expect(shard.committed()?.map(\.offset) == [2])
+        expect(shard.committed()?.map(\.offset), is: [2])
     }
 
     @Test("One that is not answered is made again though nothing more is done")
@@ -115,8 +116,8 @@ struct ShardCommitTests {
         let shard = Shard()
         shard.begin()
         doOne(shard)
-        #expect(shard.committed()?.map(\.offset) == [1])
-        #expect(shard.committed(after: .milliseconds(1500))?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
+        expect(shard.committed(after: .milliseconds(1500))?.map(\.offset), is: [1])
     }
 
     @Test("What is done is committed while later counts are on their way")
@@ -129,7 +130,7 @@ struct ShardCommitTests {
         shard.turn()
         shard.turn(after: .milliseconds(20))
         shard.ports.reports = [OutputReport(tag: shard.ports.takeSentChanges()[0].tag, offset: 0)]
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
     }
 
     @Test("A member whose commit is refused asks the group before it publishes anything more")
@@ -140,11 +141,11 @@ struct ShardCommitTests {
         shard.turn()
         shard.acceptCommit(.refused(.unanswered))
         let calls = shard.callsOfTurn()
-        #expect(calls.told == [.commitFailed(reason: "the group does not take offsets of this member")])
+        expect(calls.told, is: [.commitFailed(reason: "the group does not take offsets of this member")])
         #expect(!shard.wantsRecords)
-        #expect(shard.turn() == shard.ports.now + .milliseconds(200))
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(200))
         #expect(shard.committed(after: .milliseconds(199)) == nil)
-        #expect(shard.callsOfTurn(after: .milliseconds(1)).count == 2)
+        expect(shard.callsOfTurn(after: .milliseconds(1)).count, is: 2)
     }
 
     @Test("While the group is joined anew nothing is asked of it")
@@ -155,7 +156,7 @@ struct ShardCommitTests {
         doOne(shard)
         #expect(shard.committed() == nil)
         shard.ports.isJoining = false
-        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+        expect(shard.committed(after: .milliseconds(50))?.map(\.offset), is: [1])
     }
 
     @Test("What does not fit into a commit's metadata is told")

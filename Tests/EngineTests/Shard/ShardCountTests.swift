@@ -1,6 +1,7 @@
 import PushmillKafka
 import PushmillStages
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -15,23 +16,25 @@ struct ShardCountTests {
         let shard = Shard.counting()
         shard.assign()
         let start = RecordPosition(partition: 0, offset: Position.beginning)
-        #expect(shard.callsOfTurn() == [.replicate([start]), .tell(.restoring([0]))])
-        #expect(shard.figures.restoring == 1)
-        #expect(shard.turn() == shard.ports.now + .milliseconds(50))
+        expect(shard.callsOfTurn(), is: [.replicate([start]), .tell(.restoring([0]))])
+        expect(shard.figures.restoring, is: 1)
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(50))
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1, isWhole: false)]
-        #expect(shard.callsOfTurn() == [.tell(.changelogHeldUp(partition: 0, offset: 1))])
+        expect(shard.callsOfTurn(), is: [.tell(.changelogHeldUp(partition: 0, offset: 1))])
         // What a batch leaves is nobody's to wake for.
         #expect(shard.mayHaveMoreCounts)
         shard.ports.replica = [Shard.end(2)]
-        #expect(
-            shard.callsOfTurn() == [
+        expect(
+            shard.callsOfTurn(),
+            is: [
                 .tell(.restored([0], records: 1)), .read([Shard.position(0)]), .tell(.reading([place])),
             ])
-        #expect(shard.callsOfTurn() == [.replicate([])])
+        expect(shard.callsOfTurn(), is: [.replicate([])])
         shard.deliver(5)
         let begun = shard.callsOfTurn().filter { if case .begin = $0 { true } else { false } }
-        #expect(
-            begun == [
+        expect(
+            begun,
+            is: [
                 .begin(offset: 0, count: 5, isCounted: true), .begin(offset: 1, count: 5, isCounted: true),
                 .begin(offset: 2, count: 5, isCounted: true), .begin(offset: 3, count: 5, isCounted: true),
                 .begin(offset: 4, count: 5, isCounted: false),
@@ -45,19 +48,20 @@ struct ShardCountTests {
         shard.deliver(2)
         shard.turn()
         shard.acknowledge()
-        #expect(shard.callsOfTurn() == [])
-        #expect(shard.turn() == shard.ports.now + .milliseconds(20))
-        #expect(shard.callsOfTurn(after: .milliseconds(19)) == [])
-        #expect(
-            shard.callsOfTurn(after: .milliseconds(1)) == [
+        expect(shard.callsOfTurn(), is: [])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(20))
+        expect(shard.callsOfTurn(after: .milliseconds(19)), is: [])
+        expect(
+            shard.callsOfTurn(after: .milliseconds(1)),
+            is: [
                 .publishChange(key: "anna", value: "1 0", timestamp: shard.ports.wallClock),
                 .publishChange(key: "anna", value: "2 1", timestamp: shard.ports.wallClock),
             ])
-        #expect(shard.figures.partitions.map(\.oldest) == [1_000])
+        expect(shard.figures.partitions.map(\.oldest), is: [1_000])
         #expect(shard.committed(after: .milliseconds(30)) == nil)
         shard.acknowledgeChanges()
-        #expect(shard.committed()?.map(\.offset) == [2])
-        #expect(shard.figures.partitions.map(\.oldest) == [nil])
+        expect(shard.committed()?.map(\.offset), is: [2])
+        expect(shard.figures.partitions.map(\.oldest), is: [nil])
     }
 
     @Test("Changes do not wait for a longer interval, nor where they are 256, or an eighth of what a crash may repeat")
@@ -67,7 +71,7 @@ struct ShardCountTests {
         short.deliver()
         short.turn()
         short.acknowledge()
-        #expect(short.turn() == short.ports.now + .milliseconds(7))
+        expect(short.turn(), is: short.ports.now + .milliseconds(7))
         for (room, count, isSent) in [
             (9000, 255, false), (9000, 256, true), (4000, 124, false), (4000, 125, true), (80, 9, false),
             (80, 10, true),
@@ -78,7 +82,7 @@ struct ShardCountTests {
             shard.turn()
             shard.acknowledge()
             shard.turn()
-            #expect(shard.ports.takeSentChanges().count == (isSent ? count : 0))
+            expect(shard.ports.takeSentChanges().count, is: (isSent ? count : 0))
             guard isSent else { continue }
             // The next ones wait for others again.
             shard.deliver()
@@ -98,13 +102,13 @@ struct ShardCountTests {
         shard.acknowledge()
         shard.turn()
         shard.ports.changePublishing = .later
-        #expect(shard.callsOfTurn(after: .milliseconds(20)).count == 1)
-        #expect(shard.turn() == shard.ports.now + .milliseconds(5))
-        #expect(shard.callsOfTurn(after: .milliseconds(4)) == [])
+        expect(shard.callsOfTurn(after: .milliseconds(20)).count, is: 1)
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(5))
+        expect(shard.callsOfTurn(after: .milliseconds(4)), is: [])
         shard.ports.changePublishing = .queued
-        #expect(shard.callsOfTurn(after: .milliseconds(1)).count == 1)
+        expect(shard.callsOfTurn(after: .milliseconds(1)).count, is: 1)
         shard.acknowledgeChanges()
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
     }
 
     @Test("A change that brokers refuse is told, and sent again after a while with its event's time")
@@ -121,10 +125,11 @@ struct ShardCountTests {
             OutputReport(tag: changes[1].tag, offset: 4),
             OutputReport(tag: changes[0].tag, failure: .refused(reason: "time")),
         ]
-        #expect(shard.callsOfTurn() == [.tell(.changelogRefused(reason: "time"))])
-        #expect(shard.turn() == shard.ports.now + .milliseconds(50))
-        #expect(
-            shard.callsOfTurn(after: .milliseconds(50)) == [
+        expect(shard.callsOfTurn(), is: [.tell(.changelogRefused(reason: "time"))])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(50))
+        expect(
+            shard.callsOfTurn(after: .milliseconds(50)),
+            is: [
                 .publishChange(key: "anna", value: "1 0", timestamp: 1_000)
             ])
         shard.acknowledgeChanges(at: 5)
@@ -132,7 +137,7 @@ struct ShardCountTests {
             shard.callsOfTurn().contains(.publishChange(key: "anna", value: "2 1", timestamp: 1_000)))
         shard.acknowledgeChanges(at: 6)
         shard.acceptCommit()
-        #expect(shard.committed(after: .milliseconds(20))?.map(\.offset) == [2])
+        expect(shard.committed(after: .milliseconds(20))?.map(\.offset), is: [2])
     }
 
     @Test("A change whose topic takes nothing, as where it is not allowed, is told, and sent again as it was")
@@ -147,11 +152,11 @@ struct ShardCountTests {
         for change in shard.ports.takeSentChanges() {
             shard.ports.reports.append(OutputReport(tag: change.tag, failure: .unavailable(reason: "not allowed")))
         }
-        #expect(shard.callsOfTurn() == [.tell(.changelogRefused(reason: "not allowed"))])
+        expect(shard.callsOfTurn(), is: [.tell(.changelogRefused(reason: "not allowed"))])
         let again = ScriptedPorts.Call.publishChange(key: "anna", value: "1 0", timestamp: shard.ports.wallClock)
-        #expect(shard.callsOfTurn(after: .milliseconds(50)) == [again])
+        expect(shard.callsOfTurn(after: .milliseconds(50)), is: [again])
         shard.acknowledgeChanges()
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
     }
 
     @Test("One that the producer itself refuses waits as well")
@@ -163,12 +168,12 @@ struct ShardCountTests {
         shard.acknowledge()
         shard.turn()
         shard.ports.changePublishing = .refused(reason: "no")
-        #expect(shard.callsOfTurn(after: .milliseconds(20)).told == [.changelogRefused(reason: "no")])
-        #expect(shard.turn() == shard.ports.now + .milliseconds(50))
+        expect(shard.callsOfTurn(after: .milliseconds(20)).told, is: [.changelogRefused(reason: "no")])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(50))
         shard.ports.changePublishing = .queued
-        #expect(shard.callsOfTurn(after: .milliseconds(50)).count == 1)
+        expect(shard.callsOfTurn(after: .milliseconds(50)).count, is: 1)
         shard.acknowledgeChanges()
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
     }
 
     @Test("A later change of an account waits for an earlier one whose output is not stored")
@@ -181,13 +186,13 @@ struct ShardCountTests {
         shard.ports.reports = [OutputReport(tag: sent[2].tag), OutputReport(tag: sent[1].tag)]
         shard.turn()
         shard.turn(after: .milliseconds(20))
-        #expect(shard.ports.takeSentChanges().map(\.value) == [])
-        #expect(shard.figures.inFlight == 3)
+        expect(shard.ports.takeSentChanges().map(\.value), is: [])
+        expect(shard.figures.inFlight, is: 3)
         shard.ports.reports = [OutputReport(tag: sent[0].tag)]
         shard.turn()
         shard.turn(after: .milliseconds(20))
-        #expect(shard.ports.takeSentChanges().map(\.value) == ["1 0", "2 1", "3 2"])
-        #expect(shard.figures.inFlight == 0)
+        expect(shard.ports.takeSentChanges().map(\.value), is: ["1 0", "2 1", "3 2"])
+        expect(shard.figures.inFlight, is: 0)
     }
 
     @Test(
@@ -205,7 +210,7 @@ struct ShardCountTests {
             shard.callsOfTurn(after: .milliseconds(20)).contains { if case .publishChange = $0 { true } else { false } }
         )
         shard.ports.events = [.lost([Shard.place(partition)])]
-        #expect(shard.callsOfTurn().contains(.purge(all: false)) == (partition == 1))
+        expect(shard.callsOfTurn().contains(.purge(all: false)), is: (partition == 1))
         // The next one of the same number is not purged for what the one before has left.
         shard.acknowledgeChanges(at: 8)
         shard.ports.events = [.assigned([Shard.place(7)])]
@@ -225,7 +230,7 @@ struct ShardCountTests {
         shard.ports.chain = { _, _ in .ended(ChainResult(.nowhere)) }
         #expect(shard.committed() == nil)
         shard.acknowledgeChanges(at: 2)
-        #expect(shard.committed(after: .milliseconds(20))?.map(\.offset) == [5])
+        expect(shard.committed(after: .milliseconds(20))?.map(\.offset), is: [5])
     }
 
     @Test("What is none of ours in the changelog is told, and another log is read from its beginning")
@@ -234,13 +239,14 @@ struct ShardCountTests {
         shard.assign()
         shard.ports.replica = [Shard.record(0, "anna", "x"), (.outOfLog(partition: 0), [], [])]
         let position = RecordPosition(partition: 0, offset: 0, timestamp: 500)
-        #expect(
-            shard.callsOfTurn().told == [
+        expect(
+            shard.callsOfTurn().told,
+            is: [
                 .restoring([0]), .changelogNotARecord(position, reason: "the value does not begin with a count"),
                 .changelogAnew(partition: 0),
             ])
         let start = RecordPosition(partition: 0, offset: Position.beginning)
-        #expect(shard.callsOfTurn() == [.replicate([start]), .tell(.restoring([0]))])
+        expect(shard.callsOfTurn(), is: [.replicate([start]), .tell(.restoring([0]))])
     }
 
     @Test("A changelog that does not answer holds up all for a second, and its partition once that has much to tell")
@@ -262,11 +268,11 @@ struct ShardCountTests {
         shard.turn(after: .milliseconds(1))
         #expect(shard.figures.hasRoom)
         while taken < 10_000, shard.figures.partitions.map(\.isPaused) == [false, false] { doSome() }
-        #expect(taken == 5016)
-        #expect(shard.figures.partitions.map(\.isPaused) == [true, false])
+        expect(taken, is: 5016)
+        expect(shard.figures.partitions.map(\.isPaused), is: [true, false])
         shard.deliver()
         shard.deliver(of: 1)
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         shard.acknowledge()
         shard.turn(after: .milliseconds(20))
         shard.acknowledgeChanges()
@@ -284,6 +290,6 @@ struct ShardCountTests {
         shard.turn()
         shard.turn(after: .seconds(2))
         shard.deliver(count + 1)
-        #expect((0..<6).reduce(0) { published, _ in published + shard.published().count } == count)
+        expect((0..<6).reduce(0) { published, _ in published + shard.published().count }, is: count)
     }
 }

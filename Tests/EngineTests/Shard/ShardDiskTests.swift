@@ -1,6 +1,7 @@
 import PushmillKafka
 import PushmillStages
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -23,16 +24,16 @@ struct ShardDiskTests {
         }
         let before = disk.rows.count
         shard.turn(after: .seconds(9))
-        #expect(disk.rows.count == before)
+        expect(disk.rows.count, is: before)
         shard.turn(after: .seconds(1))
-        #expect(disk.rows.values.map { $0 } == [CountState(count: 2, incarnation: 0, offset: 1)])
+        expect(disk.rows.values.map { $0 }, is: [CountState(count: 2, incarnation: 0, offset: 1)])
         shard.count(["bert"], at: 8)
         shard.ports.events = [.revoked([place])]
         shard.turn()
         shard.acceptCommit()
         shard.turn()
-        #expect(disk.rows.count == 2)
-        #expect(disk.position?.offset == 8)
+        expect(disk.rows.count, is: 2)
+        expect(disk.position?.offset, is: 8)
     }
 
     @Test("A disk that cannot be read is told, and counts are restored anew")
@@ -43,12 +44,12 @@ struct ShardDiskTests {
         disk.isFailing = true
         shard.deliver()
         let calls = shard.callsOfTurn()
-        #expect(calls.told == [.diskFailed(place)])
-        #expect(shard.ports.released == [0])
-        #expect(shard.figures.inFlight == 0)
+        expect(calls.told, is: [.diskFailed(place)])
+        expect(shard.ports.released, is: [0])
+        expect(shard.figures.inFlight, is: 0)
         disk.isFailing = false
-        #expect(shard.callsOfTurn(after: .milliseconds(999)) == [])
-        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.askCommitted([place])])
+        expect(shard.callsOfTurn(after: .milliseconds(999)), is: [])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askCommitted([place])])
         shard.ports.events = [.committed([Shard.commit(0)])]
         shard.turn()
         shard.ports.replica = [Shard.end(0)]
@@ -65,10 +66,10 @@ struct ShardDiskTests {
         // All is to be committed once more, five seconds later.
         shard.acceptCommit(.retry(.unanswered))
         shard.turn()
-        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+        expect(shard.committed(after: .milliseconds(50))?.map(\.offset), is: [1])
         disk.isFailing = true
         shard.deliver(to: "bert")
-        #expect(shard.callsOfTurn().told == [.diskFailed(place)])
+        expect(shard.callsOfTurn().told, is: [.diskFailed(place)])
         disk.isFailing = false
         shard.acceptCommit()
         shard.suspend([0], for: .seconds(9))
@@ -81,7 +82,7 @@ struct ShardDiskTests {
             let positions = shard.committed(after: .milliseconds(990)) ?? []
             offsets += positions.filter { $0.partition == place }.map(\.offset)
         }
-        #expect(offsets == [1])
+        expect(offsets, is: [1])
     }
 
     @Test("A disk that cannot be written is told, and written later")
@@ -92,12 +93,12 @@ struct ShardDiskTests {
         shard.count()
         shard.turn()
         disk.isFailing = true
-        #expect(
-            shard.callsOfTurn(after: .seconds(10)).told
-                == [.commitFailed(reason: "the group does not answer"), .diskFailed(place)])
+        expect(
+            shard.callsOfTurn(after: .seconds(10)).told,
+            is: [.commitFailed(reason: "the group does not answer"), .diskFailed(place)])
         disk.isFailing = false
         shard.turn(after: .seconds(10))
-        #expect(disk.rows.count == 1)
+        expect(disk.rows.count, is: 1)
     }
 
     @Test("A disk that another owner has taken is told, and opened anew")
@@ -109,9 +110,9 @@ struct ShardDiskTests {
         shard.turn()
         shard.acceptCommit()
         disk.isTaken = true
-        #expect(shard.callsOfTurn(after: .seconds(10)).told == [.diskFailed(place)])
+        expect(shard.callsOfTurn(after: .seconds(10)).told, is: [.diskFailed(place)])
         shard.ports.disks[place] = nil
-        #expect(shard.callsOfTurn(after: .seconds(1)) == [.askCommitted([place])])
+        expect(shard.callsOfTurn(after: .seconds(1)), is: [.askCommitted([place])])
         shard.ports.events = [.committed([Shard.commit(1)])]
         shard.turn()
         #expect(shard.ports.disks[place] != nil)

@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -29,13 +30,13 @@ struct ShardEndTests {
         let shard = Shard()
         shard.begin()
         shard.ports.terminations = 1
-        #expect(shard.callsOfTurn() == [.tell(.ending(inFlight: 0))])
-        #expect(shard.callsOfTurn() == [.leave])
+        expect(shard.callsOfTurn(), is: [.tell(.ending(inFlight: 0))])
+        expect(shard.callsOfTurn(), is: [.leave])
         #expect(!shard.wantsRecords)
         #expect(!shard.hasEnded)
-        #expect(shard.turn() == shard.ports.now + .milliseconds(50))
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(50))
         shard.ports.hasLeft = true
-        #expect(shard.turn() == .never)
+        expect(shard.turn(), is: .never)
         #expect(shard.hasEnded)
     }
 
@@ -47,13 +48,13 @@ struct ShardEndTests {
         shard.turn()
         shard.deliver()
         shard.ports.terminations = 1
-        #expect(rest(of: shard) == [.tell(.ending(inFlight: 2))])
+        expect(rest(of: shard), is: [.tell(.ending(inFlight: 2))])
         shard.acknowledge()
         let calls = rest(of: shard)
-        #expect(calls.count == 1)
+        expect(calls.count, is: 1)
         shard.acceptCommit()
-        #expect(rest(of: shard) == [.leave])
-        #expect(shard.ports.messages.count == 1)
+        expect(rest(of: shard), is: [.leave])
+        expect(shard.ports.messages.count, is: 1)
     }
 
     @Test("A shard that is given up gives its records back, and what its partitions needed")
@@ -67,9 +68,9 @@ struct ShardEndTests {
         shard.turn()
         _ = shard.ports.takeCalls()
         shard.giveUp()
-        #expect(shard.ports.takeCalls().last == .forget([Shard.place()]))
-        #expect(shard.ports.released == [1])
-        #expect(shard.figures.inFlight == 0)
+        expect(shard.ports.takeCalls().last, is: .forget([Shard.place()]))
+        expect(shard.ports.released, is: [1])
+        expect(shard.figures.inFlight, is: 0)
     }
 
     @Test("Four fifths of the grace are for finishing; what is unpublished then is dropped")
@@ -82,24 +83,24 @@ struct ShardEndTests {
         shard.turn()
         let entry = shard.ports.suspendedEntries
         shard.ports.terminations = 1
-        #expect(shard.turn() == shard.ports.now + .milliseconds(11_250))
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(11_250))
         shard.turn(after: .milliseconds(11_250))
-        #expect(shard.turn() == shard.ports.now + .milliseconds(4_750))
-        #expect(shard.callsOfTurn(after: .milliseconds(4_749)) == [])
-        #expect(
-            shard.callsOfTurn(after: .milliseconds(1))
-                == [.tell(.leftUnfinished(2))] + entry.map { .abandon(entry: $0) })
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(4_750))
+        expect(shard.callsOfTurn(after: .milliseconds(4_749)), is: [])
+        expect(
+            shard.callsOfTurn(after: .milliseconds(1)),
+            is: [.tell(.leftUnfinished(2))] + entry.map { .abandon(entry: $0) })
         // Two seconds for the answer, one for the commit, one for leaving.
-        #expect(shard.turn() == shard.ports.now + .seconds(2))
+        expect(shard.turn(), is: shard.ports.now + .seconds(2))
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.offset) == [1])
-        #expect(rest(of: shard) == [])
-        #expect(shard.turn() == shard.ports.now + .milliseconds(1_500))
-        #expect(rest(of: shard) == [])
+        expect(shard.committed()?.map(\.offset), is: [1])
+        expect(rest(of: shard), is: [])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(1_500))
+        expect(rest(of: shard), is: [])
         shard.acceptCommit()
-        #expect(rest(of: shard) == [.leave])
-        #expect(shard.callsOfTurn(after: .milliseconds(3_999)) == [])
-        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.tell(.notLeftInTime)])
+        expect(rest(of: shard), is: [.leave])
+        expect(shard.callsOfTurn(after: .milliseconds(3_999)), is: [])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.tell(.notLeftInTime)])
         #expect(shard.hasEnded)
     }
 
@@ -107,11 +108,11 @@ struct ShardEndTests {
     func bounds() {
         let shard = told()
         shard.turn(after: .seconds(8))
-        #expect(shard.callsOfTurn(after: .seconds(8)) == [])
-        #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
-        #expect(rest(of: shard) == [])
-        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [])
-        #expect(rest(of: shard) == [.tell(.leftUnfinished(1)), .leave])
+        expect(shard.callsOfTurn(after: .seconds(8)), is: [])
+        expect(shard.callsOfTurn(after: .milliseconds(1_999)), is: [])
+        expect(rest(of: shard), is: [])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [])
+        expect(rest(of: shard), is: [.tell(.leftUnfinished(1)), .leave])
     }
 
     /// One of 20 seconds' grace that was told to end while three counts are on their way to the changelog.
@@ -124,15 +125,15 @@ struct ShardEndTests {
         shard.turn()
         shard.turn(after: .milliseconds(20))
         shard.ports.terminations = 1
-        #expect(rest(of: shard) == [.tell(.ending(inFlight: 0))])
+        expect(rest(of: shard), is: [.tell(.ending(inFlight: 0))])
         return shard
     }
 
     @Test("Counts that no changelog takes are waited for five seconds")
     func countsBound() {
         let shard = toldWithChanges()
-        #expect(shard.callsOfTurn(after: .milliseconds(4_999)) == [])
-        #expect(rest(of: shard) == [])
+        expect(shard.callsOfTurn(after: .milliseconds(4_999)), is: [])
+        expect(rest(of: shard), is: [])
         shard.turn(after: .milliseconds(1))
         #expect(rest(of: shard).contains(.leave))
     }
@@ -163,28 +164,28 @@ struct ShardEndTests {
         shard.turn()
         shard.acceptCommit(.retry(.unanswered))
         shard.turn()
-        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+        expect(shard.committed(after: .milliseconds(50))?.map(\.offset), is: [1])
         shard.acceptCommit()
         shard.turn(after: .seconds(1))
         shard.ports.terminations = 1
         shard.turn()
-        #expect(shard.committed()?.map(\.offset) == [1])
-        #expect(rest(of: shard) == [])
+        expect(shard.committed()?.map(\.offset), is: [1])
+        expect(rest(of: shard), is: [])
         shard.acceptCommit()
-        #expect(rest(of: shard) == [.leave])
+        expect(rest(of: shard), is: [.leave])
     }
 
     @Test("The last commit has until a twentieth of the grace is left")
     func commitBound() {
         let shard = told()
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
         var waited = Duration.zero
         while waited < .seconds(20) {
             waited += .milliseconds(100)
             if shard.callsOfTurn(after: .milliseconds(100)).contains(.leave) { break }
         }
-        #expect(waited == .seconds(19))
+        expect(waited, is: .seconds(19))
     }
 
     @Test("The second time it is told, it leaves at once; the third time it has ended")
@@ -199,16 +200,16 @@ struct ShardEndTests {
         shard.turn()
         shard.ports.terminations = 1
         let calls = shard.callsOfTurn()
-        #expect(calls.first == .tell(.leftUnfinished(1)))
-        #expect(Array(calls.dropFirst()) == entry.map { .abandon(entry: $0) } + [.leave])
+        expect(calls.first, is: .tell(.leftUnfinished(1)))
+        expect(Array(calls.dropFirst()), is: entry.map { .abandon(entry: $0) } + [.leave])
         #expect(!shard.hasEnded)
         // What the group says now is nobody's.
         shard.ports.events = [.revoked([Shard.place()]), .assigned([Shard.place(3)])]
-        #expect(shard.callsOfTurn() == [])
-        #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
+        expect(shard.callsOfTurn(), is: [])
+        expect(shard.callsOfTurn(after: .milliseconds(1_999)), is: [])
         #expect(!shard.hasEnded)
         shard.ports.terminations = 1
-        #expect(shard.turn() == .never)
+        expect(shard.turn(), is: .never)
         #expect(shard.hasEnded)
         shard.ports.terminations = 1
         shard.turn()
@@ -230,6 +231,6 @@ struct ShardEndTests {
         shard.turn(after: .seconds(10))
         shard.ports.events = [.revoked([Shard.place()])]
         shard.turn()
-        #expect(shard.revocationDeadline == shard.ports.now + .seconds(6))
+        expect(shard.revocationDeadline, is: shard.ports.now + .seconds(6))
     }
 }

@@ -2,6 +2,7 @@ import PushmillKafka
 import PushmillPayload
 import PushmillStages
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -17,15 +18,15 @@ struct ShardHoldUpTests {
         shard.suspend([0])
         shard.deliver(2)
         shard.deliver(to: "bert")
-        #expect(shard.published() == [2])
+        expect(shard.published(), is: [2])
         // The transaction is to end, but its output is not stored.
         shard.turn(after: .milliseconds(20))
         for _ in 0..<40 { shard.turn(after: .seconds(1)) }
         shard.acknowledge()
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect((0..<3).flatMap { _ in shard.published() } == [0, 1])
-        #expect(shard.ports.waited[2] == 0)
-        #expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 } == true)
+        expect((0..<3).flatMap { _ in shard.published() }, is: [0, 1])
+        expect(shard.ports.waited[2], is: 0)
+        expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 }, is: true)
     }
 
     @Test("A step of a transaction that brokers hold up makes no message late that waits behind a stage")
@@ -35,16 +36,16 @@ struct ShardHoldUpTests {
         shard.suspend([0])
         shard.deliver(2)
         shard.deliver(to: "bert")
-        #expect(shard.published() == [2])
+        expect(shard.published(), is: [2])
         shard.acknowledge()
         shard.ports.transaction = { [unowned ports = shard.ports] step in
             if case .addOffsets = step { ports.now = ports.now + .seconds(40) }
             return .done
         }
-        #expect(shard.callsOfTurn(after: .milliseconds(20)).suffix(2) == [.transact(.commit), .transact(.begin)])
+        expect(shard.callsOfTurn(after: .milliseconds(20)).suffix(2), is: [.transact(.commit), .transact(.begin)])
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published() == [0, 1])
-        #expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 } == true)
+        expect(shard.published(), is: [0, 1])
+        expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 }, is: true)
     }
 
     @Test("No message is late that waits behind a dead letter whose topic is away, however long that is")
@@ -54,12 +55,12 @@ struct ShardHoldUpTests {
         shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
         shard.ports.publishing = { $0.isLetter ? .later : .queued }
         shard.deliver(2)
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         for _ in 0..<20 { shard.turn(after: .seconds(1)) }
         shard.deliver()
         for _ in 0..<20 { shard.turn(after: .seconds(1)) }
         shard.ports.publishing = { _ in .queued }
-        #expect(shard.published(after: .milliseconds(5)) == [0, 1, 2])
-        #expect(shard.ports.waited == [0: 0, 1: 0, 2: 0])
+        expect(shard.published(after: .milliseconds(5)), is: [0, 1, 2])
+        expect(shard.ports.waited, is: [0: 0, 1: 0, 2: 0])
     }
 }

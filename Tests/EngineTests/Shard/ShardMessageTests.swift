@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -18,23 +19,23 @@ struct ShardMessageTests {
         shard.begin()
         #expect(shard.wantsRecords)
         shard.deliver(3)
-        #expect(
-            shard.callsOfTurn()
-                == (Int64(0)..<3).flatMap { offset -> [ScriptedPorts.Call] in
-                    [
-                        .begin(offset: offset, count: nil, isCounted: false),
-                        .publish(ScriptedPorts.Output(partition: 0, offset: offset)),
-                    ]
-                })
-        #expect(shard.ports.released == [0, 1, 2])
-        #expect(shard.figures.inFlight == 3)
+        expect(
+            shard.callsOfTurn(),
+            is: (Int64(0)..<3).flatMap { offset -> [ScriptedPorts.Call] in
+                [
+                    .begin(offset: offset, count: nil, isCounted: false),
+                    .publish(ScriptedPorts.Output(partition: 0, offset: offset)),
+                ]
+            })
+        expect(shard.ports.released, is: [0, 1, 2])
+        expect(shard.figures.inFlight, is: 3)
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.offset) == [3])
-        #expect(shard.figures.inFlight == 0)
+        expect(shard.committed()?.map(\.offset), is: [3])
+        expect(shard.figures.inFlight, is: 0)
         shard.acceptCommit()
         #expect(shard.committed() == nil)
         // Until the group might take it for dead.
-        #expect(shard.turn() == shard.ports.now + .seconds(45) / 4)
+        expect(shard.turn(), is: shard.ports.now + .seconds(45) / 4)
     }
 
     @Test("What is of no partition that is read is given back")
@@ -42,8 +43,8 @@ struct ShardMessageTests {
         let shard = Shard()
         shard.begin()
         shard.deliver(1, of: 7)
-        #expect(shard.callsOfTurn() == [])
-        #expect(shard.ports.released == [0])
+        expect(shard.callsOfTurn(), is: [])
+        expect(shard.ports.released, is: [0])
     }
 
     @Test("One that goes nowhere is done without an output")
@@ -52,8 +53,8 @@ struct ShardMessageTests {
         shard.begin()
         shard.ports.chain = { _, _ in Self.result(.nowhere) }
         shard.deliver()
-        #expect(shard.committed()?.map(\.offset) == [1])
-        #expect(shard.ports.released == [0])
+        expect(shard.committed()?.map(\.offset), is: [1])
+        expect(shard.ports.released, is: [0])
     }
 
     @Test("No more is taken than may be in flight, and one is in flight until it is committed")
@@ -61,17 +62,17 @@ struct ShardMessageTests {
         let shard = Shard { $0.maxInFlight = 2 }
         shard.begin()
         shard.deliver(3)
-        #expect(shard.published() == [0, 1])
+        expect(shard.published(), is: [0, 1])
         #expect(!shard.wantsRecords)
         #expect(!shard.figures.hasRoom)
         // Only what waits for a group or a changelog is looked after.
-        #expect(shard.turn() == shard.ports.now + .seconds(45) / 4)
+        expect(shard.turn(), is: shard.ports.now + .seconds(45) / 4)
         shard.acknowledge()
-        #expect(shard.published() == [])
+        expect(shard.published(), is: [])
         #expect(!shard.figures.hasRoom)
-        #expect(shard.turn() == shard.ports.now + .milliseconds(250))
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(250))
         shard.acceptCommit()
-        #expect(shard.published() == [2])
+        expect(shard.published(), is: [2])
         #expect(shard.wantsRecords)
     }
 
@@ -83,12 +84,12 @@ struct ShardMessageTests {
         shard.deliver(3)
         shard.deliver(1300, to: "bert")
         let published = (0..<8).reduce(0) { count, _ in count + shard.published().count }
-        #expect(published == 1200)
+        expect(published, is: 1200)
         #expect(!shard.wantsRecords)
         shard.acknowledge()
-        #expect(shard.published() == [])
+        expect(shard.published(), is: [])
         shard.acceptCommit()
-        #expect(shard.published() == Array(1203..<1303))
+        expect(shard.published(), is: Array(1203..<1303))
     }
 
     @Test("A group that takes no commit holds up messages for a second")
@@ -101,9 +102,9 @@ struct ShardMessageTests {
         shard.turn()
         shard.acceptCommit(.retry(.unanswered))
         shard.turn()
-        #expect(shard.published() == [])
-        #expect(shard.published(after: .seconds(1)) == [])
-        #expect(shard.published(after: .milliseconds(1)) == [2])
+        expect(shard.published(), is: [])
+        expect(shard.published(after: .seconds(1)), is: [])
+        expect(shard.published(after: .milliseconds(1)), is: [2])
     }
 
     @Test("A group that does not answer a commit holds up messages for a second, too")
@@ -114,9 +115,9 @@ struct ShardMessageTests {
         shard.turn()
         shard.acknowledge()
         shard.turn()
-        #expect(shard.turn() == shard.ports.now + .milliseconds(250))
-        #expect(shard.published(after: .seconds(1)) == [])
-        #expect(shard.published(after: .milliseconds(1)) == [2])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(250))
+        expect(shard.published(after: .seconds(1)), is: [])
+        expect(shard.published(after: .milliseconds(1)), is: [2])
     }
 
     @Test("No more is taken than there is room for in bytes")
@@ -124,10 +125,10 @@ struct ShardMessageTests {
         let shard = Shard { $0.maxInFlightBytes = 200 }
         shard.begin()
         shard.deliver(3)
-        #expect(shard.published() == [0, 1])
+        expect(shard.published(), is: [0, 1])
         #expect(!shard.wantsRecords)
         shard.acknowledge()
-        #expect(shard.published() == [2])
+        expect(shard.published(), is: [2])
         #expect(shard.wantsRecords)
     }
 
@@ -141,7 +142,7 @@ struct ShardMessageTests {
         }
         shard.turn()
         // The first one has begun.
-        #expect(shard.figures.inFlightBytes == 100 + 100 + 700)
+        expect(shard.figures.inFlightBytes, is: 100 + 100 + 700)
     }
 
     @Test("What waits for a stage takes what is kept for it, too")
@@ -156,7 +157,7 @@ struct ShardMessageTests {
         shard.deliver(to: "bert")
         shard.turn()
         #expect(shard.figures.inFlightBytes == 1998 && !shard.wantsRecords)
-        #expect(shard.published(after: .seconds(1)) == [0, 1])
+        expect(shard.published(after: .seconds(1)), is: [0, 1])
         shard.acknowledge()
         shard.turn()
         #expect(shard.figures.inFlightBytes == 0 && shard.wantsRecords)
@@ -167,9 +168,9 @@ struct ShardMessageTests {
         let shard = Shard { $0.maxInFlightBytes = 50 }
         shard.begin()
         shard.deliver(2)
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         shard.acknowledge()
-        #expect(shard.published() == [1])
+        expect(shard.published(), is: [1])
     }
 
     @Test("At most 256 are taken at once, and the next ones in the same turn where they can run")
@@ -177,8 +178,8 @@ struct ShardMessageTests {
         let shard = Shard { $0.maxInFlight = 1000 }
         shard.begin()
         shard.deliver(300)
-        #expect(shard.published() == Array(0..<256))
-        #expect(shard.published() == Array(256..<300))
+        expect(shard.published(), is: Array(0..<256))
+        expect(shard.published(), is: Array(256..<300))
     }
 
     @Test(
@@ -190,9 +191,9 @@ struct ShardMessageTests {
         shard.suspend([0])
         shard.deliver(2)
         shard.deliver(to: "bert")
-        #expect(shard.published() == free)
+        expect(shard.published(), is: free)
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published() == [0] + (0..<3).filter { $0 > 0 && !free.contains($0) })
+        expect(shard.published(), is: [0] + (0..<3).filter { $0 > 0 && !free.contains($0) })
     }
 
     @Test("What is nobody's waits for nothing, and nothing for it")
@@ -202,10 +203,10 @@ struct ShardMessageTests {
         shard.suspend([0])
         shard.deliver(3, to: "")
         shard.deliver(1, of: 1, to: "")
-        #expect(shard.published() == [1, 2])
-        #expect(shard.ports.suspendedEntries.count == 2)
+        expect(shard.published(), is: [1, 2])
+        expect(shard.ports.suspendedEntries.count, is: 2)
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published() == [0, 0])
+        expect(shard.published(), is: [0, 0])
     }
 
     @Test("What waits for its key has memory of its own, and what runs at once has not")
@@ -215,11 +216,11 @@ struct ShardMessageTests {
         shard.suspend([0])
         shard.deliver(3)
         shard.deliver(to: "bert")
-        #expect(shard.published() == [3])
-        #expect(shard.ports.owned == [1, 2])
+        expect(shard.published(), is: [3])
+        expect(shard.ports.owned, is: [1, 2])
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published() == [0, 1, 2])
-        #expect(shard.ports.released == [3, 1, 2])
+        expect(shard.published(), is: [0, 1, 2])
+        expect(shard.ports.released, is: [3, 1, 2])
     }
 
     @Test("Partitions have an order of their own each")
@@ -231,8 +232,8 @@ struct ShardMessageTests {
         }
         shard.deliver(2)
         shard.deliver(2, of: 1)
-        #expect(shard.published() == [0, 1])
-        #expect(shard.ports.suspendedEntries.count == 1)
+        expect(shard.published(), is: [0, 1])
+        expect(shard.ports.suspendedEntries.count, is: 1)
     }
 
     @Test("Each goes on when its stage has ended, the last that there is room for too")
@@ -242,9 +243,9 @@ struct ShardMessageTests {
         shard.suspend([0, 1])
         shard.deliver(to: "anna")
         shard.deliver(to: "bert")
-        #expect(shard.published() == [])
+        expect(shard.published(), is: [])
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published().sorted() == [0, 1])
+        expect(shard.published().sorted(), is: [0, 1])
     }
 
     @Test("The shard turns again when a stage is to be given up, and gives it up then and not before")
@@ -255,11 +256,11 @@ struct ShardMessageTests {
         shard.deliver(to: "anna")
         shard.deliver(to: "bert")
         let end = shard.ports.now + .seconds(1)
-        #expect(shard.turn() == end)
-        #expect(shard.ports.released == [])
-        #expect(shard.published(after: .milliseconds(999)) == [])
-        #expect(shard.turn() == end)
-        #expect(shard.published(after: .milliseconds(1)) == [0, 1])
+        expect(shard.turn(), is: end)
+        expect(shard.ports.released, is: [])
+        expect(shard.published(after: .milliseconds(999)), is: [])
+        expect(shard.turn(), is: end)
+        expect(shard.published(after: .milliseconds(1)), is: [0, 1])
     }
 
     @Test("What a stage gives for an entry that has ended, or for none, says nothing")
@@ -271,16 +272,16 @@ struct ShardMessageTests {
         shard.turn()
         let entry = try #require(shard.ports.suspendedEntries.first)
         shard.ports.stageResults = [0, 17, 1 << 40, entry]
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         shard.ports.stageResults = [entry]
-        #expect(shard.published() == [])
+        expect(shard.published(), is: [])
         shard.acknowledge()
         shard.turn()
         // Its number is another message's now.
         shard.deliver()
         shard.turn()
         shard.ports.stageResults = [entry]
-        #expect(shard.published() == [])
+        expect(shard.published(), is: [])
     }
 
     @Test("As many wait for stages as may be in flight")
@@ -290,10 +291,10 @@ struct ShardMessageTests {
         shard.suspend([0, 1, 2])
         for recipient in ["anna", "bert", "carl"] { shard.deliver(to: recipient) }
         shard.turn()
-        #expect(shard.ports.suspendedEntries.count == 2)
+        expect(shard.ports.suspendedEntries.count, is: 2)
         #expect(!shard.wantsRecords)
         // What waits for nobody but its stage is not looked after meanwhile.
-        #expect(shard.turn() == shard.ports.now + .seconds(1))
+        expect(shard.turn(), is: shard.ports.now + .seconds(1))
     }
 
     @Test("What a message needs is prepared before its turn, once")
@@ -307,7 +308,7 @@ struct ShardMessageTests {
         }
         shard.deliver(20)
         shard.turn()
-        #expect(shard.ports.prepared == Array(0..<20))
+        expect(shard.ports.prepared, is: Array(0..<20))
         #expect(isEarly)
     }
 
@@ -318,10 +319,10 @@ struct ShardMessageTests {
         shard.suspend([0])
         shard.ports.stageResult = ChainResult(.nowhere)
         shard.deliver(2)
-        #expect(shard.published() == [])
+        expect(shard.published(), is: [])
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published() == [1])
-        #expect(shard.ports.released == [1])
+        expect(shard.published(), is: [1])
+        expect(shard.ports.released, is: [1])
     }
 
     @Test("A stage that has ended is not given up later, and its result is taken once")
@@ -332,14 +333,14 @@ struct ShardMessageTests {
         shard.deliver()
         shard.turn()
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         shard.acknowledge()
         let calls = shard.callsOfTurn(after: .seconds(1))
         #expect(!calls.contains { if case .expire = $0 { true } else { false } })
         // It has the entry that the first one had.
         shard.deliver()
         shard.turn()
-        #expect(shard.published() == [])
+        expect(shard.published(), is: [])
     }
 
     @Test("What is known to be done behind offsets that the log does not hold is committed")
@@ -353,7 +354,7 @@ struct ShardMessageTests {
         shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
         shard.turn()
         shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
-        #expect(shard.committed()?.map(\.offset) == [6])
+        expect(shard.committed()?.map(\.offset), is: [6])
     }
 
     @Test("After a rebalance a gap is looked at once more, too")
@@ -375,12 +376,12 @@ struct ShardMessageTests {
         let shard = Shard()
         shard.begin()
         shard.ports.messages = skipped.map { ScriptedPorts.Message(offset: $0) }
-        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
+        expect(shard.callsOfTurn(), is: [.seek(Shard.position(0))])
         // Fetched before the second seek, too.
         shard.ports.messages = [ScriptedPorts.Message(offset: 9)]
-        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
+        expect(shard.callsOfTurn(), is: [.seek(Shard.position(0))])
         shard.ports.messages = [0, 5, 9].map { ScriptedPorts.Message(offset: $0) }
-        #expect(shard.published() == [0, 5, 9])
+        expect(shard.published(), is: [0, 5, 9])
     }
 
     @Test("A gap after something that may have lost records is looked at once more, and then believed")
@@ -388,14 +389,14 @@ struct ShardMessageTests {
         let shard = Shard()
         shard.begin()
         shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
-        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
-        #expect(shard.ports.released == [5])
+        expect(shard.callsOfTurn(), is: [.seek(Shard.position(0))])
+        expect(shard.ports.released, is: [5])
         // Another one: this may not be all.
         shard.ports.messages = [ScriptedPorts.Message(offset: 7)]
-        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
+        expect(shard.callsOfTurn(), is: [.seek(Shard.position(0))])
         shard.ports.messages = [ScriptedPorts.Message(offset: 7), ScriptedPorts.Message(offset: 9)]
         // Behind it nothing has come between.
-        #expect(shard.published() == [7, 9])
+        expect(shard.published(), is: [7, 9])
     }
 
     @Test("The record that was missing ends the doubt, an earlier one does not")
@@ -403,10 +404,10 @@ struct ShardMessageTests {
         let shard = Shard()
         shard.begin(at: 10)
         shard.ports.messages = [ScriptedPorts.Message(offset: 9), ScriptedPorts.Message(offset: 12)]
-        #expect(shard.callsOfTurn() == [.seek(Shard.position(10))])
+        expect(shard.callsOfTurn(), is: [.seek(Shard.position(10))])
         shard.ports.messages = [ScriptedPorts.Message(offset: 10), ScriptedPorts.Message(offset: 13)]
-        #expect(shard.published() == [10, 13])
-        #expect(shard.ports.released == [9, 12, 10, 13])
+        expect(shard.published(), is: [10, 13])
+        expect(shard.ports.released, is: [9, 12, 10, 13])
     }
 
     @Test("What was taken already, or is known to be done, is passed over")
@@ -418,9 +419,9 @@ struct ShardMessageTests {
         shard.ports.events = [.committed([Position(Shard.place(), offset: 0, metadata: metadata)])]
         shard.turn()
         shard.ports.messages = [0, 1, 2, 1, 2].map { ScriptedPorts.Message(offset: $0) }
-        #expect(shard.published() == [0, 2])
-        #expect(shard.ports.released == [1, 1, 2, 0, 2])
+        expect(shard.published(), is: [0, 2])
+        expect(shard.ports.released, is: [1, 1, 2, 0, 2])
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.offset) == [3])
+        expect(shard.committed()?.map(\.offset), is: [3])
     }
 }

@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -15,22 +16,23 @@ struct ShardOutputTests {
         shard.deliver(2)
         shard.ports.publishing = { _ in .later }
         let start = shard.ports.now
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         // Once more in the next turn, then each 5 ms.
-        #expect(shard.published(after: .milliseconds(1)) == [0])
+        expect(shard.published(after: .milliseconds(1)), is: [0])
         #expect(!shard.figures.canPublish)
-        #expect(shard.turn() == start + .milliseconds(6))
+        expect(shard.turn(), is: start + .milliseconds(6))
         shard.ports.publishing = { _ in .queued }
-        #expect(shard.published(after: .milliseconds(4)) == [])
+        expect(shard.published(after: .milliseconds(4)), is: [])
         let calls = shard.callsOfTurn(after: .milliseconds(1))
-        #expect(
-            calls == [
+        expect(
+            calls,
+            is: [
                 .publish(ScriptedPorts.Output(partition: 0, offset: 0)), .flush, .tell(.outputsGoOn),
                 .begin(offset: 1, count: nil, isCounted: false),
                 .publish(ScriptedPorts.Output(partition: 0, offset: 1)),
             ])
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.offset) == [2])
+        expect(shard.committed()?.map(\.offset), is: [2])
     }
 
     @Test("What was not taken is sent again a millisecond later at the soonest")
@@ -39,7 +41,7 @@ struct ShardOutputTests {
         shard.begin()
         shard.deliver()
         shard.ports.publishing = { _ in .later }
-        #expect(shard.turn() == shard.ports.now + .milliseconds(1))
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(1))
     }
 
     @Test("What a stage gives while others are held waits behind them")
@@ -50,11 +52,11 @@ struct ShardOutputTests {
         shard.deliver(to: "anna")
         shard.deliver(to: "bert")
         shard.ports.publishing = { _ in .later }
-        #expect(shard.published() == [1])
+        expect(shard.published(), is: [1])
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published() == [1])
+        expect(shard.published(), is: [1])
         shard.ports.publishing = { _ in .queued }
-        #expect(shard.published(after: .milliseconds(5)) == [1, 0])
+        expect(shard.published(after: .milliseconds(5)), is: [1, 0])
     }
 
     @Test("What comes back twice keeps its order")
@@ -62,11 +64,11 @@ struct ShardOutputTests {
         let shard = Shard()
         shard.begin()
         shard.deliver(3)
-        #expect(shard.published() == [0, 1, 2])
+        expect(shard.published(), is: [0, 1, 2])
         for _ in 0..<2 {
             shard.fail(.unavailable(reason: "away"))
             shard.turn()
-            #expect(shard.published(after: .milliseconds(100)) == [0, 1, 2])
+            expect(shard.published(after: .milliseconds(100)), is: [0, 1, 2])
         }
     }
 
@@ -81,17 +83,17 @@ struct ShardOutputTests {
         shard.ports.reports = [
             OutputReport(tag: sent[1].tag, failure: .unavailable(reason: "away"), returned: sent[1].output)
         ]
-        #expect(shard.callsOfTurn() == [.tell(.outputsReturned(reason: "away")), .purge(all: false)])
+        expect(shard.callsOfTurn(), is: [.tell(.outputsReturned(reason: "away")), .purge(all: false)])
         shard.ports.reports = [
             OutputReport(tag: sent[0].tag, failure: .purged, returned: sent[0].output),
             OutputReport(tag: sent[2].tag),
         ]
-        #expect(shard.callsOfTurn().contains(.publish(sent[0].output)) == false)
-        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
-        #expect(shard.published(after: .milliseconds(100)) == [0, 1, 3])
+        expect(shard.callsOfTurn().contains(.publish(sent[0].output)), is: false)
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(100))
+        expect(shard.published(after: .milliseconds(100)), is: [0, 1, 3])
         shard.acceptCommit()
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.offset) == [4])
+        expect(shard.committed()?.map(\.offset), is: [4])
     }
 
     @Test("However many come back at once, what waits behind them is taken back once")
@@ -101,7 +103,7 @@ struct ShardOutputTests {
         shard.deliver(3)
         shard.turn()
         shard.fail(.unavailable(reason: "away"))
-        #expect(shard.callsOfTurn().filter { $0 == .purge(all: false) }.count == 1)
+        expect(shard.callsOfTurn().filter { $0 == .purge(all: false) }.count, is: 1)
     }
 
     @Test("Of a batch that is refused only the poison record becomes a dead letter")
@@ -111,9 +113,9 @@ struct ShardOutputTests {
         shard.deliver(2)
         shard.turn()
         shard.fail(.refused(reason: "bad"))
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         shard.acknowledge()
-        #expect(shard.published() == [1])
+        expect(shard.published(), is: [1])
         shard.fail(.refused(reason: "bad"))
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.tell(.outputRefused(Shard.place(), offset: 1, reason: "bad"))))
@@ -122,7 +124,7 @@ struct ShardOutputTests {
         #expect(calls.contains(.tell(.outputsGoOn)))
         let letter = ScriptedPorts.Output(partition: 0, offset: 1, isLetter: true)
         shard.ports.letters = [(try #require(shard.ports.askedLetters.first), letter)]
-        #expect(shard.callsOfTurn() == [.publish(letter), .flush])
+        expect(shard.callsOfTurn(), is: [.publish(letter), .flush])
         // Even that is refused: the next one only names the message.
         shard.fail(.refused(reason: "worse"))
         #expect(shard.callsOfTurn().contains(.publish(letter)))
@@ -137,16 +139,17 @@ struct ShardOutputTests {
         shard.deliver(2)
         shard.ports.publishing = { $0.offset == 0 && !$0.isLetter ? .refused(reason: "too large") : .queued }
         let letter = ScriptedPorts.Output(partition: 0, offset: 0, isLetter: true)
-        #expect(
-            shard.callsOfTurn() == [
+        expect(
+            shard.callsOfTurn(),
+            is: [
                 .begin(offset: 0, count: nil, isCounted: false),
                 .publish(ScriptedPorts.Output(partition: 0, offset: 0)), .refuseCurrent(reason: "too large"),
                 .begin(offset: 1, count: nil, isCounted: false),
                 .publish(ScriptedPorts.Output(partition: 0, offset: 1)),
             ])
-        #expect(shard.callsOfTurn() == [.publish(letter), .flush])
+        expect(shard.callsOfTurn(), is: [.publish(letter), .flush])
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.offset) == [2])
+        expect(shard.committed()?.map(\.offset), is: [2])
     }
 
     @Test("What was held, and is never taken when its turn comes, becomes a dead letter then")
@@ -177,19 +180,19 @@ struct ShardOutputTests {
         let letter = ScriptedPorts.Output(partition: 0, offset: 0, isLetter: true)
         shard.ports.letters = [(tag, letter)]
         shard.ports.publishing = { _ in .refused(reason: "bad") }
-        #expect(shard.callsOfTurn() == [.publish(letter)])
-        #expect(shard.turn() == shard.ports.now + .seconds(10))
-        #expect(shard.published(after: .seconds(9)) == [])
+        expect(shard.callsOfTurn(), is: [.publish(letter)])
+        expect(shard.turn(), is: shard.ports.now + .seconds(10))
+        expect(shard.published(after: .seconds(9)), is: [])
         shard.ports.publishing = { _ in .queued }
-        #expect(shard.published(after: .seconds(1)) == [0])
+        expect(shard.published(after: .seconds(1)), is: [0])
         // Brokers that refuse it are not asked again sooner.
         for _ in 0..<2 {
             shard.fail(.refused(reason: "bad"))
             shard.turn()
         }
         shard.ports.letters = [(try #require(shard.ports.askedLetters.last), letter)]
-        #expect(shard.published(after: .seconds(9)) == [])
-        #expect(shard.published(after: .seconds(1)) == [0])
+        expect(shard.published(after: .seconds(9)), is: [])
+        expect(shard.published(after: .seconds(1)), is: [0])
     }
 
     @Test("Dead letters and outputs do not wait for each other")
@@ -199,9 +202,9 @@ struct ShardOutputTests {
         shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
         shard.ports.publishing = { $0.isLetter ? .later : .queued }
         shard.deliver(3)
-        #expect(shard.published() == [0, 1, 2])
+        expect(shard.published(), is: [0, 1, 2])
         #expect(shard.figures.canPublish)
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
     }
 
     @Test("A producer that has failed is replaced when all is answered, and what it had goes by the next one")
@@ -211,22 +214,23 @@ struct ShardOutputTests {
         shard.deliver()
         shard.turn()
         shard.ports.hasProducerFailed = true
-        #expect(
-            shard.callsOfTurn() == [
+        expect(
+            shard.callsOfTurn(),
+            is: [
                 .purge(all: false), .tell(.producerReplaced(reason: "the producer has failed")), .purge(all: false),
             ])
         #expect(!shard.figures.canPublish)
         #expect(!shard.wantsRecords)
-        #expect(shard.turn() == shard.ports.now + .milliseconds(20))
-        #expect(shard.callsOfTurn(after: .milliseconds(19)) == [])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(20))
+        expect(shard.callsOfTurn(after: .milliseconds(19)), is: [])
         shard.fail(.purged)
         shard.ports.replaces = false
-        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.purge(all: false), .replaceProducer])
-        #expect(shard.turn() == shard.ports.now + .milliseconds(500))
-        #expect(shard.callsOfTurn(after: .milliseconds(499)) == [])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.purge(all: false), .replaceProducer])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(500))
+        expect(shard.callsOfTurn(after: .milliseconds(499)), is: [])
         shard.ports.replaces = true
-        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.replaceProducer])
-        #expect(shard.published() == [0])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.replaceProducer])
+        expect(shard.published(), is: [0])
         #expect(shard.figures.canPublish)
     }
 
@@ -238,8 +242,8 @@ struct ShardOutputTests {
         shard.turn()
         shard.ports.hasProducerFailed = true
         shard.fail(.purged)
-        #expect(shard.turn() == shard.ports.now)
-        #expect(shard.published() == [0])
+        expect(shard.turn(), is: shard.ports.now)
+        expect(shard.published(), is: [0])
     }
 
     @Test("A producer is not replaced while a change of a count is unanswered")
@@ -265,9 +269,9 @@ struct ShardOutputTests {
         shard.turn()
         let sent = shard.ports.takeSent()
         shard.ports.reports = [OutputReport(tag: 9 << 32 | 1), OutputReport(tag: sent[0].tag)]
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
         shard.ports.reports = [OutputReport(tag: sent[0].tag)]
         shard.turn()
-        #expect(shard.figures.inFlight == 0)
+        expect(shard.figures.inFlight, is: 0)
     }
 }

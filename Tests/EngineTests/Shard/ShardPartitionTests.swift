@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -12,18 +13,18 @@ struct ShardPartitionTests {
     @Test("What the group has committed is asked for, and the partition read from there")
     func begins() {
         let shard = Shard()
-        #expect(shard.turn() == .never)
+        expect(shard.turn(), is: .never)
         shard.ports.events = [.assigned([place])]
-        #expect(shard.callsOfTurn() == [.tell(.assigned([place])), .acceptAssignment, .askCommitted([place])])
+        expect(shard.callsOfTurn(), is: [.tell(.assigned([place])), .acceptAssignment, .askCommitted([place])])
         // A quarter of the session: who does not look for so long is taken to have been away.
-        #expect(shard.turn() == shard.ports.now + .milliseconds(11_250))
-        #expect(shard.callsOfTurn(after: .milliseconds(14_999)) == [])
-        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.askCommitted([place])])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(11_250))
+        expect(shard.callsOfTurn(after: .milliseconds(14_999)), is: [])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askCommitted([place])])
         shard.ports.events = [.committed([Shard.commit(7)])]
-        #expect(shard.callsOfTurn() == [.read([Shard.position(7)]), .tell(.reading([place]))])
+        expect(shard.callsOfTurn(), is: [.read([Shard.position(7)]), .tell(.reading([place]))])
         // Told twice.
         shard.ports.events = [.committed([Shard.commit(3)]), .assigned([place])]
-        #expect(shard.callsOfTurn() == [.tell(.assigned([place])), .acceptAssignment, .seek(Shard.position(7))])
+        expect(shard.callsOfTurn(), is: [.tell(.assigned([place])), .acceptAssignment, .seek(Shard.position(7))])
     }
 
     @Test("What else it needs is waited for")
@@ -33,9 +34,9 @@ struct ShardPartitionTests {
         shard.ports.events = [.assigned([place])]
         shard.turn()
         shard.ports.events = [.committed([Shard.commit(7)])]
-        #expect(shard.callsOfTurn() == [])
-        #expect(shard.figures.partitions.map(\.isRestoring) == [true])
-        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
+        expect(shard.callsOfTurn(), is: [])
+        expect(shard.figures.partitions.map(\.isRestoring), is: [true])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(100))
         shard.ports.isPrepared = true
         #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])))
     }
@@ -48,17 +49,17 @@ struct ShardPartitionTests {
         shard.ports.events = [.assigned([place])]
         shard.turn()
         shard.ports.events = [.committed([Shard.position(Position.none)])]
-        #expect(shard.callsOfTurn() == [.askRange(place)])
-        #expect(shard.callsOfTurn(after: .milliseconds(14_999)) == [])
-        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.askRange(place)])
+        expect(shard.callsOfTurn(), is: [.askRange(place)])
+        expect(shard.callsOfTurn(after: .milliseconds(14_999)), is: [])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askRange(place)])
         shard.ports.events = [.range(place, 20..<50)]
         let calls = shard.callsOfTurn()
-        #expect(calls.prefix(2) == [.read([Shard.position(offset)]), .tell(.reading([place]))])
+        expect(calls.prefix(2), is: [.read([Shard.position(offset)]), .tell(.reading([place]))])
         guard case .commit(let positions, _) = calls.last else {
             Issue.record("nothing is committed: \(calls)")
             return
         }
-        #expect(positions.map(\.offset) == [offset])
+        expect(positions.map(\.offset), is: [offset])
     }
 
     @Test("Where the setting asks for an error it waits, and asks again after ten seconds")
@@ -69,9 +70,9 @@ struct ShardPartitionTests {
         shard.ports.events = [.committed([Shard.position(Position.none)])]
         shard.turn()
         shard.ports.events = [.range(place, 20..<50)]
-        #expect(shard.callsOfTurn() == [.tell(.offsetMissing(place))])
-        #expect(shard.turn() == shard.ports.now + .seconds(10))
-        #expect(shard.callsOfTurn(after: .seconds(10)) == [.askCommitted([place])])
+        expect(shard.callsOfTurn(), is: [.tell(.offsetMissing(place))])
+        expect(shard.turn(), is: shard.ports.now + .seconds(10))
+        expect(shard.callsOfTurn(after: .seconds(10)), is: [.askCommitted([place])])
     }
 
     @Test("Metadata of somebody else is told and the offset obeyed; a newer release's is waited for")
@@ -82,12 +83,12 @@ struct ShardPartitionTests {
         let newer = Position(place, offset: 4, metadata: "PMv9AAAA")
         shard.ports.events = [.committed([newer])]
         let reason = "its metadata is of version 9, which is not known here"
-        #expect(shard.callsOfTurn().told == [.newerCommit(newer, reason: reason)])
-        #expect(shard.callsOfTurn(after: .seconds(5)) == [.askCommitted([place])])
+        expect(shard.callsOfTurn().told, is: [.newerCommit(newer, reason: reason)])
+        expect(shard.callsOfTurn(after: .seconds(5)), is: [.askCommitted([place])])
         let foreign = Position(place, offset: 4, metadata: "x")
         shard.ports.events = [.committed([foreign])]
         let calls = shard.callsOfTurn()
-        #expect(calls.told.first == .foreignCommit(foreign, reason: "its metadata is not ours"))
+        expect(calls.told.first, is: .foreignCommit(foreign, reason: "its metadata is not ours"))
         #expect(calls.contains(.read([Shard.position(4)])))
     }
 
@@ -96,23 +97,23 @@ struct ShardPartitionTests {
         let shard = Shard()
         shard.begin(at: 5)
         shard.ports.events = [.outOfLog(place)]
-        #expect(shard.callsOfTurn() == [.askRange(place)])
+        expect(shard.callsOfTurn(), is: [.askRange(place)])
         shard.ports.events = [.range(place, 20..<50)]
-        #expect(shard.callsOfTurn() == [])
+        expect(shard.callsOfTurn(), is: [])
         // Another may have had it, and counted on, until the log had lost all that came between.
         let calls = shard.callsOfTurn()
         guard calls.count == 1, case .commit(let positions, let number) = calls[0] else {
             Issue.record("\(calls)")
             return
         }
-        #expect(positions.map(\.offset) == [5])
+        expect(positions.map(\.offset), is: [5])
         shard.ports.events = [.commitEnded(number: number, .denied(.unanswered))]
-        #expect(shard.callsOfTurn() == [])
+        expect(shard.callsOfTurn(), is: [])
         shard.ports.events = [.commitEnded(number: number, .accepted)]
-        #expect(shard.callsOfTurn().told == [.confirmed, .logExpired(place, from: 5, to: 20)])
-        #expect(shard.callsOfTurn() == [.seek(Shard.position(20))])
+        expect(shard.callsOfTurn().told, is: [.confirmed, .logExpired(place, from: 5, to: 20)])
+        expect(shard.callsOfTurn(), is: [.seek(Shard.position(20))])
         shard.ports.messages = [ScriptedPorts.Message(offset: 20)]
-        #expect(shard.published() == [20])
+        expect(shard.published(), is: [20])
     }
 
     @Test("In a transaction nobody is asked before it: its offsets ask")
@@ -122,7 +123,7 @@ struct ShardPartitionTests {
         shard.ports.events = [.outOfLog(place)]
         shard.turn()
         shard.ports.events = [.range(place, 20..<50)]
-        #expect(shard.callsOfTurn() == [.tell(.logExpired(place, from: 5, to: 20)), .seek(Shard.position(20))])
+        expect(shard.callsOfTurn(), is: [.tell(.logExpired(place, from: 5, to: 20)), .seek(Shard.position(20))])
     }
 
     @Test("An offset that a broker denies and the log holds is asked for again", arguments: [5, 20] as [Int64])
@@ -132,8 +133,8 @@ struct ShardPartitionTests {
         shard.ports.events = [.outOfLog(place)]
         shard.turn()
         shard.ports.events = [.range(place, 5..<20)]
-        #expect(
-            shard.callsOfTurn() == [.tell(.offsetDenied(place, offset: begin)), .seek(Shard.position(begin))])
+        expect(
+            shard.callsOfTurn(), is: [.tell(.offsetDenied(place, offset: begin)), .seek(Shard.position(begin))])
     }
 
     @Test("A log that ends before what was taken is another: what is unfinished of the old one goes first")
@@ -145,13 +146,13 @@ struct ShardPartitionTests {
         shard.ports.events = [.outOfLog(place)]
         shard.turn()
         shard.ports.events = [.range(place, 0..<5)]
-        #expect(shard.callsOfTurn() == [])
+        expect(shard.callsOfTurn(), is: [])
         shard.acknowledge()
         shard.turn()
         shard.acceptCommit()
         shard.confirm()
         let calls = shard.callsOfTurn()
-        #expect(calls.told == [.confirmed, .logMadeAnew(place, offset: 0)])
+        expect(calls.told, is: [.confirmed, .logMadeAnew(place, offset: 0)])
         // Its next owner begins there, too.
         shard.acceptCommit()
         let next = shard.callsOfTurn(after: .milliseconds(20))
@@ -159,9 +160,9 @@ struct ShardPartitionTests {
         let committed = (calls + next).flatMap { call -> [Position] in
             if case .commit(let positions, _) = call { positions } else { [] }
         }
-        #expect(committed.last?.offset == 0)
+        expect(committed.last?.offset, is: 0)
         shard.ports.messages = [ScriptedPorts.Message(offset: 0)]
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
     }
 
     @Test(
@@ -177,9 +178,9 @@ struct ShardPartitionTests {
         shard.ports.events = [.range(place, 0..<end)]
         let told = shard.callsOfTurn().told
         shard.confirm()
-        #expect(
-            told + shard.callsOfTurn().told
-                == (isAnew ? [.confirmed, .logMadeAnew(place, offset: 0)] : [.offsetDenied(place, offset: 5)]))
+        expect(
+            told + shard.callsOfTurn().told,
+            is: (isAnew ? [.confirmed, .logMadeAnew(place, offset: 0)] : [.offsetDenied(place, offset: 5)]))
     }
 
     @Test(
@@ -210,10 +211,10 @@ struct ShardPartitionTests {
     func budgets() {
         let shard = Shard.counting { $0.countBudget = 1 << 20 }
         shard.begin(0..<2)
-        #expect(shard.countBudgets == [1 << 19, 1 << 19])
+        expect(shard.countBudgets, is: [1 << 19, 1 << 19])
         shard.ports.events = [.lost([place])]
         shard.turn()
-        #expect(shard.countBudgets == [nil, 1 << 20])
+        expect(shard.countBudgets, is: [nil, 1 << 20])
     }
 
     @Test("A seek that is not certain is tried again each 100 ms")
@@ -222,11 +223,11 @@ struct ShardPartitionTests {
         shard.begin()
         shard.ports.seeks = false
         shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
-        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
-        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
-        #expect(shard.callsOfTurn(after: .milliseconds(99)) == [])
+        expect(shard.callsOfTurn(), is: [.seek(Shard.position(0))])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(100))
+        expect(shard.callsOfTurn(after: .milliseconds(99)), is: [])
         shard.ports.seeks = true
-        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.seek(Shard.position(0))])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.seek(Shard.position(0))])
         #expect(shard.wantsRecords)
     }
 
@@ -235,30 +236,30 @@ struct ShardPartitionTests {
         let shard = Shard()
         shard.begin(at: 3)
         shard.deliver()
-        #expect(shard.callsOfTurn(after: .milliseconds(22_499)).told == [])
+        expect(shard.callsOfTurn(after: .milliseconds(22_499)).told, is: [])
         shard.acknowledge()
         shard.turn()
         shard.acceptCommit()
         shard.turn()
         shard.deliver()
         let calls = shard.callsOfTurn(after: .milliseconds(22_500))
-        #expect(calls.first == .tell(.wasAway(.milliseconds(22_500))))
+        expect(calls.first, is: .tell(.wasAway(.milliseconds(22_500))))
         guard calls.count == 2, case .commit(let positions, let number) = calls[1] else {
             Issue.record("\(calls)")
             return
         }
-        #expect(positions.map(\.offset) == [4])
+        expect(positions.map(\.offset), is: [4])
         // Checkpoints count up and do not get there.
         #expect(number > 1 << 31)
         #expect(!shard.wantsRecords)
-        #expect(shard.turn() == shard.ports.now + .milliseconds(1500))
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(1500))
         // While the group is joined anew it is not asked.
         shard.ports.isJoining = true
-        #expect(shard.callsOfTurn(after: .milliseconds(1500)) == [])
+        expect(shard.callsOfTurn(after: .milliseconds(1500)), is: [])
         shard.ports.isJoining = false
-        #expect(shard.committed(after: .milliseconds(1500))?.map(\.offset) == [4])
+        expect(shard.committed(after: .milliseconds(1500))?.map(\.offset), is: [4])
         shard.ports.events = [.commitEnded(number: number, .retry(.unanswered))]
-        #expect(shard.callsOfTurn() == [])
+        expect(shard.callsOfTurn(), is: [])
         shard.ports.events = [.commitEnded(number: number, .accepted)]
         let confirmed = shard.callsOfTurn()
         #expect(confirmed.contains(.tell(.confirmed)))
@@ -271,9 +272,9 @@ struct ShardPartitionTests {
         shard.turn(after: .milliseconds(20))
         shard.acceptCommit()
         shard.turn()
-        #expect(shard.turn(after: .milliseconds(4_979)) == shard.ports.now + .milliseconds(1))
+        expect(shard.turn(after: .milliseconds(4_979)), is: shard.ports.now + .milliseconds(1))
         #expect(shard.committed(after: .milliseconds(1)) == nil)
-        #expect(shard.committed()?.map(\.offset) == [5])
+        expect(shard.committed()?.map(\.offset), is: [5])
     }
 
     @Test("What a stage gives to one that was away waits until the group has taken the commit")
@@ -290,7 +291,7 @@ struct ShardPartitionTests {
         for case .commit(_, let number) in calls where number > 1 << 31 {
             shard.ports.events = [.commitEnded(number: number, .accepted)]
         }
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
     }
 
     @Test("Who was away asks again for what was committed of partitions that are not read yet")
@@ -308,14 +309,14 @@ struct ShardPartitionTests {
     func awayWithTwo() {
         let shard = Shard()
         shard.begin(0..<2, at: 3)
-        #expect(shard.committed(after: .seconds(23))?.map(\.partition) == [Shard.place(0)])
-        #expect(shard.committed(after: .milliseconds(1500))?.map(\.partition) == [Shard.place(1)])
-        #expect(shard.committed(after: .milliseconds(1500))?.map(\.partition) == [Shard.place(0)])
+        expect(shard.committed(after: .seconds(23))?.map(\.partition), is: [Shard.place(0)])
+        expect(shard.committed(after: .milliseconds(1500))?.map(\.partition), is: [Shard.place(1)])
+        expect(shard.committed(after: .milliseconds(1500))?.map(\.partition), is: [Shard.place(0)])
     }
 
     @Test("Who has no partition has nothing to be confirmed")
     func awayWithout() {
         let shard = Shard()
-        #expect(shard.callsOfTurn(after: .seconds(100)) == [])
+        expect(shard.callsOfTurn(after: .seconds(100)), is: [])
     }
 }

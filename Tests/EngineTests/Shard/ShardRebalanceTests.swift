@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -27,7 +28,7 @@ struct ShardRebalanceTests {
         // Who has nothing has lost nothing.
         let other = Shard()
         other.ports.events = [.renamed]
-        #expect(other.callsOfTurn().told == [])
+        expect(other.callsOfTurn().told, is: [])
     }
 
     @Test("What is given back is finished and committed first, and others are read on when the group has its answer")
@@ -40,18 +41,19 @@ struct ShardRebalanceTests {
         shard.ports.events = [.revoked(places)]
         shard.deliver()
         shard.deliver(of: 1)
-        #expect(shard.callsOfTurn() == [.tell(.revoked(places))])
+        expect(shard.callsOfTurn(), is: [.tell(.revoked(places))])
         // Nothing is taken: of neither.
-        #expect(shard.ports.released.count == 4)
+        expect(shard.ports.released.count, is: 4)
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.offset) == [1, 1])
-        #expect(shard.callsOfTurn() == [])
+        expect(shard.committed()?.map(\.offset), is: [1, 1])
+        expect(shard.callsOfTurn(), is: [])
         shard.acceptCommit()
-        #expect(
-            shard.callsOfTurn() == [
+        expect(
+            shard.callsOfTurn(),
+            is: [
                 .giveBack(places), .forget(places), .tell(.givenBack(places)), .seek(Shard.position(1, of: 1)),
             ])
-        #expect(shard.figures.partitions.map(\.place) == [Shard.place(1)])
+        expect(shard.figures.partitions.map(\.place), is: [Shard.place(1)])
     }
 
     @Test("A drain has its bound: what is unpublished then is dropped, and what is published still answered")
@@ -65,15 +67,15 @@ struct ShardRebalanceTests {
         let entry = shard.ports.suspendedEntries
         shard.ports.events = [.revoked(places)]
         shard.turn()
-        #expect(shard.turn() == shard.ports.now + .seconds(5))
-        #expect(shard.callsOfTurn(after: .milliseconds(4_999)) == [])
-        #expect(
-            shard.callsOfTurn(after: .milliseconds(1))
-                == [.tell(.drainTooLong(unfinished: 3))] + entry.map { .abandon(entry: $0) })
-        #expect(shard.figures.inFlight == 1)
-        #expect(shard.turn() == shard.ports.now + .seconds(2))
+        expect(shard.turn(), is: shard.ports.now + .seconds(5))
+        expect(shard.callsOfTurn(after: .milliseconds(4_999)), is: [])
+        expect(
+            shard.callsOfTurn(after: .milliseconds(1)),
+            is: [.tell(.drainTooLong(unfinished: 3))] + entry.map { .abandon(entry: $0) })
+        expect(shard.figures.inFlight, is: 1)
+        expect(shard.turn(), is: shard.ports.now + .seconds(2))
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
         shard.acceptCommit()
         #expect(shard.callsOfTurn().contains(.giveBack(places)))
     }
@@ -89,14 +91,14 @@ struct ShardRebalanceTests {
         shard.ports.events = [.revoked(places)]
         shard.turn()
         shard.ports.events = [.commitEnded(number: shard.commitNumber, .accepted)]
-        #expect(shard.callsOfTurn(after: .seconds(1)).told == [.drainTooLong(unfinished: 1)])
-        #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
+        expect(shard.callsOfTurn(after: .seconds(1)).told, is: [.drainTooLong(unfinished: 1)])
+        expect(shard.callsOfTurn(after: .milliseconds(1_999)), is: [])
         // What comes back now is not sent again: the next owner does it.
         shard.ports.reports = [
             OutputReport(tag: sent[1].tag, failure: .unavailable(reason: ""), returned: sent[1].output)
         ]
-        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [])
-        #expect(shard.callsOfTurn() == [.giveBack(places), .forget(places), .tell(.givenBack(places))])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [])
+        expect(shard.callsOfTurn(), is: [.giveBack(places), .forget(places), .tell(.givenBack(places))])
     }
 
     @Test("Two revocations are given back together")
@@ -115,7 +117,7 @@ struct ShardRebalanceTests {
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.giveBack([Shard.place(), Shard.place(1), Shard.place(9)])))
         #expect(shard.figures.partitions.isEmpty)
-        #expect(shard.turn() == .never)
+        expect(shard.turn(), is: .never)
     }
 
     @Test("Of a partition that is lost nothing more is done, and what waits in the producer's queue is taken back")
@@ -132,16 +134,16 @@ struct ShardRebalanceTests {
         shard.turn()
         let entry = shard.ports.suspendedEntries
         shard.ports.events = [.lost(places)]
-        #expect(
-            shard.callsOfTurn()
-                == [.tell(.lost(places))] + entry.map { .abandon(entry: $0) } + [
-                    .purge(all: false), .giveBack(places), .forget(places), .seek(Shard.position(1, of: 1)),
-                ])
+        expect(
+            shard.callsOfTurn(),
+            is: [.tell(.lost(places))] + entry.map { .abandon(entry: $0) } + [
+                .purge(all: false), .giveBack(places), .forget(places), .seek(Shard.position(1, of: 1)),
+            ])
         // What was published of it is answered, and says nothing.
         shard.acknowledge()
-        #expect(shard.committed()?.map(\.partition.partition) == [1])
-        #expect(shard.figures.inFlight == 0)
-        #expect(shard.ports.released.sorted() == [0, 0, 2])
+        expect(shard.committed()?.map(\.partition.partition), is: [1])
+        expect(shard.figures.inFlight, is: 0)
+        expect(shard.ports.released.sorted(), is: [0, 0, 2])
         // Nor is its stage given up once more.
         let calls = shard.callsOfTurn(after: .seconds(60))
         #expect(!calls.contains { if case .expire = $0 { true } else { false } })
@@ -154,11 +156,11 @@ struct ShardRebalanceTests {
         shard.ports.chain = { $0.partition == 0 ? .suspended(until: $1 + .seconds(60)) : .ended(ChainResult(.output)) }
         shard.deliver()
         shard.deliver(of: 1)
-        #expect(shard.published() == [])
+        expect(shard.published(), is: [])
         shard.ports.events = [isLost ? .lost(places) : .revoked(places)]
         if !isLost {
             shard.turn()
-            #expect(shard.turn(after: .seconds(5)) == shard.ports.now)
+            expect(shard.turn(after: .seconds(5)), is: shard.ports.now)
         }
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.publish(ScriptedPorts.Output(partition: 1, offset: 0))))
@@ -173,11 +175,11 @@ struct ShardRebalanceTests {
         shard.acknowledge()
         shard.turn()
         shard.ports.events = [.revoked(places)]
-        #expect(shard.callsOfTurn() == [.tell(.revoked(places))])
+        expect(shard.callsOfTurn(), is: [.tell(.revoked(places))])
         shard.turn(after: .milliseconds(20))
-        #expect(shard.callsOfTurn() == [])
+        expect(shard.callsOfTurn(), is: [])
         shard.acknowledgeChanges()
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
         shard.acceptCommit()
         #expect(shard.callsOfTurn().contains(.giveBack(places)))
     }
@@ -194,7 +196,7 @@ struct ShardRebalanceTests {
         shard.turn()
         shard.turn(after: .milliseconds(1_000))
         shard.acknowledgeChanges()
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
         #expect(!shard.callsOfTurn(after: .milliseconds(1_999)).contains(.giveBack(places)))
         #expect(shard.callsOfTurn(after: .milliseconds(1)).contains(.giveBack(places)))
     }
@@ -210,8 +212,8 @@ struct ShardRebalanceTests {
         shard.turn()
         shard.turn()
         shard.acceptCommit(.retry(.unanswered))
-        #expect(shard.callsOfTurn() == [])
-        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+        expect(shard.callsOfTurn(), is: [])
+        expect(shard.committed(after: .milliseconds(50))?.map(\.offset), is: [1])
         shard.acceptCommit()
         #expect(shard.callsOfTurn().contains(.giveBack(places)))
     }
@@ -226,7 +228,7 @@ struct ShardRebalanceTests {
         let sent = shard.ports.takeSent()
         shard.ports.events = [.revoked(places)]
         shard.ports.reports = [OutputReport(tag: sent[0].tag)]
-        #expect(shard.committed()?.map(\.partition.partition) == [0])
+        expect(shard.committed()?.map(\.partition.partition), is: [0])
         shard.turn()
         shard.ports.reports = [OutputReport(tag: sent[1].tag)]
         shard.turn()
@@ -248,7 +250,7 @@ struct ShardRebalanceTests {
             OutputReport(tag: sent[0].tag),
             OutputReport(tag: sent[1].tag, failure: .unavailable(reason: ""), returned: sent[1].output),
         ]
-        #expect(shard.committed()?.map(\.offset) == [1])
+        expect(shard.committed()?.map(\.offset), is: [1])
         shard.acceptCommit()
         let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
         #expect(calls.contains(.giveBack(places)))
@@ -274,7 +276,7 @@ struct ShardRebalanceTests {
         #expect(shard.figures.partitions.isEmpty)
         shard.begin()
         shard.deliver()
-        #expect(shard.published().count == 1)
+        expect(shard.published().count, is: 1)
     }
 
     @Test("What is held of a partition that is lost is not sent, and holds up no other")
@@ -288,11 +290,11 @@ struct ShardRebalanceTests {
         shard.ports.events = [.lost(places)]
         shard.ports.publishing = { _ in .queued }
         let sent = shard.callsOfTurn(after: .milliseconds(5)).filter { if case .publish = $0 { true } else { false } }
-        #expect(sent == [.publish(ScriptedPorts.Output(partition: 1, offset: 0))])
+        expect(sent, is: [.publish(ScriptedPorts.Output(partition: 1, offset: 0))])
         shard.deliver(of: 1)
-        #expect(shard.published() == [1])
+        expect(shard.published(), is: [1])
         // Each message was given back, once.
-        #expect(shard.ports.released == [0, 0, 1])
+        expect(shard.ports.released, is: [0, 0, 1])
     }
 
     @Test("What has come back of a partition that is lost is not sent again, and holds up no other")
@@ -306,11 +308,11 @@ struct ShardRebalanceTests {
         shard.ports.events = [.lost(places)]
         let sent = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(100)) }
             .compactMap { if case .publish(let output) = $0 { output.partition } else { nil } }
-        #expect(sent == [1])
+        expect(sent, is: [1])
         shard.acknowledge()
         shard.turn()
         shard.deliver(of: 1)
-        #expect(shard.published() == [1])
+        expect(shard.published(), is: [1])
     }
 
     @Test("When all are lost nobody needs to be asked who was away")

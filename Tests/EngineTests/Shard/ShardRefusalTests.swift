@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -26,11 +27,11 @@ struct ShardRefusalTests {
             ScriptedPorts.Message(offset: 2),
         ]
         // The last one waits for the first, of its recipient.
-        #expect(shard.published() == [1])
+        expect(shard.published(), is: [1])
         shard.acknowledge()
-        #expect(shard.published(after: .milliseconds(4_999)) == [])
+        expect(shard.published(after: .milliseconds(4_999)), is: [])
         while shard.ports.now < since + .milliseconds(4_999) || !shard.figures.hasRoom { shard.turn() }
-        #expect(shard.published(after: .milliseconds(1)) == [0, 2])
+        expect(shard.published(after: .milliseconds(1)), is: [0, 2])
     }
 
     /// One whose outputs of two partitions were refused, and which has the first record of each before it again.
@@ -51,14 +52,14 @@ struct ShardRefusalTests {
     @Test("What was refused is forgotten when it is committed, of one partition and not of others")
     func forgotten() {
         let shard = refused()
-        #expect(shard.refusals == 4)
+        expect(shard.refusals, is: 4)
         shard.ports.messages = again(0, [0])
         shard.turn()
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         shard.acknowledge()
         let calls = (0..<2).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
         #expect(calls.contains(.transact(.commit)))
-        #expect(shard.refusals == 3)
+        expect(shard.refusals, is: 3)
     }
 
     @Test("What was refused of a partition that goes is forgotten, and not of others", arguments: [false, true])
@@ -68,10 +69,10 @@ struct ShardRefusalTests {
         for _ in 0..<2 { shard.turn() }
         shard.fail(.refused(reason: "bad"))
         for _ in 0..<3 { shard.turn(after: .milliseconds(40)) }
-        #expect(shard.refusals == 4)
+        expect(shard.refusals, is: 4)
         shard.ports.events = [isLost ? .lost([place]) : .revoked([place])]
         for _ in 0..<3 { shard.turn() }
-        #expect(shard.refusals == 2)
+        expect(shard.refusals, is: 2)
     }
 
     @Test("Only what was refused goes alone")
@@ -83,7 +84,7 @@ struct ShardRefusalTests {
         shard.fail(.refused(reason: "bad"))
         for _ in 0..<3 { shard.turn() }
         shard.deliver(2, of: 1)
-        #expect(shard.published() == [0, 1])
+        expect(shard.published(), is: [0, 1])
     }
 
     @Test("The dead letter of one whose dead letter was refused only names it, and waits where that is refused too")
@@ -107,9 +108,9 @@ struct ShardRefusalTests {
         }
         let refusal = ScriptedPorts.Call.refuseCurrent(reason: "bad")
         let letter = ScriptedPorts.Call.publish(ScriptedPorts.Output(partition: 0, offset: 0, isLetter: true))
-        #expect(refuse().count { $0 == refusal } == 1)
+        expect(refuse().count { $0 == refusal }, is: 1)
         let named = refuse()
-        #expect(named.count { $0 == refusal } == 2)
+        expect(named.count { $0 == refusal }, is: 2)
         #expect(named.contains(letter))
         #expect(!refuse().contains(letter))
         #expect(shard.callsOfTurn(after: .seconds(10)).contains(letter))
@@ -137,7 +138,7 @@ struct ShardRefusalTests {
             shard.turn()
         }
         let refusals = shard.ports.takeCalls().filter { if case .refuseCurrent = $0 { true } else { false } }
-        #expect(refusals == Array(repeating: .refuseCurrent(reason: "bad"), count: 2))
+        expect(refusals, is: Array(repeating: .refuseCurrent(reason: "bad"), count: 2))
         shard.acknowledge()
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
         #expect(calls.contains(.transact(.commit)))

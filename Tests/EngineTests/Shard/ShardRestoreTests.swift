@@ -2,6 +2,7 @@ import PushmillKafka
 import PushmillPayload
 import PushmillStages
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -25,10 +26,10 @@ struct ShardRestoreTests {
         shard.turn()
         let disk = try #require(shard.ports.disks[place])
         shard.turn(after: .milliseconds(9_999))
-        #expect(disk.writes == 0)
+        expect(disk.writes, is: 0)
         shard.turn(after: .milliseconds(1))
-        #expect(disk.rows.values.map(\.count) == [5])
-        #expect(disk.position?.offset == 0)
+        expect(disk.rows.values.map(\.count), is: [5])
+        expect(disk.position?.offset, is: 0)
     }
 
     @Test("What is not whole is not written with what is")
@@ -43,8 +44,8 @@ struct ShardRestoreTests {
         shard.turn(after: .seconds(10))
         shard.ports.events = [.revoked([Shard.place(1)])]
         for _ in 0..<4 { shard.turn() }
-        #expect(shard.figures.partitions.map(\.place) == [place])
-        #expect(disk.writes == 0)
+        expect(shard.figures.partitions.map(\.place), is: [place])
+        expect(disk.writes, is: 0)
     }
 
     @Test("A disk that fails while counts are restored is told, and they are restored anew")
@@ -55,16 +56,16 @@ struct ShardRestoreTests {
         let disk = try #require(shard.ports.disks[place])
         disk.isFailing = true
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
-        #expect(shard.callsOfTurn().told == [.diskFailed(place)])
+        expect(shard.callsOfTurn().told, is: [.diskFailed(place)])
         disk.isFailing = false
-        #expect(shard.callsOfTurn(after: .milliseconds(999)) == [.replicate([])])
-        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.askCommitted([place])])
+        expect(shard.callsOfTurn(after: .milliseconds(999)), is: [.replicate([])])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askCommitted([place])])
         shard.ports.events = [.committed([Shard.commit(0)])]
         #expect(shard.callsOfTurn().contains(.replicate([start])))
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
         shard.turn()
         shard.deliver()
-        #expect(counts(shard.callsOfTurn()) == [5])
+        expect(counts(shard.callsOfTurn()), is: [5])
     }
 
     @Test("A disk that takes nothing keeps no partition from being served, though its counts are beyond their budget")
@@ -79,7 +80,7 @@ struct ShardRestoreTests {
         let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
         #expect(calls.contains(.read([Shard.position(0)])))
         shard.ports.messages = [ScriptedPorts.Message(offset: 0, recipient: "17")]
-        #expect(counts(shard.callsOfTurn()) == [5])
+        expect(counts(shard.callsOfTurn()), is: [5])
         shard.acknowledge()
         #expect(shard.callsOfTurn(after: .seconds(10)).told.contains(.diskFailed(place)))
         disk.isFull = false
@@ -94,7 +95,7 @@ struct ShardRestoreTests {
         shard.turn()
         try #require(shard.ports.disks[place]).isFailing = true
         shard.ports.replica = [(.outOfLog(partition: 0), [], [])]
-        #expect(shard.callsOfTurn().told == [.changelogAnew(partition: 0), .diskFailed(place)])
+        expect(shard.callsOfTurn().told, is: [.changelogAnew(partition: 0), .diskFailed(place)])
     }
 
     @Test("A look that brings nothing is followed by a pause")
@@ -103,8 +104,8 @@ struct ShardRestoreTests {
         shard.assign()
         shard.turn()
         shard.ports.replica = [Shard.record(0, "anna", "5 3")]
-        #expect(shard.turn() == shard.ports.now)
-        #expect(shard.turn() == shard.ports.now + .milliseconds(50))
+        expect(shard.turn(), is: shard.ports.now)
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(50))
     }
 
     @Test("What is to be put right is read again where it has left the memory meanwhile", arguments: [false, true])
@@ -117,7 +118,7 @@ struct ShardRestoreTests {
         try #require(shard.ports.disks[place]).isFailing = isFailing
         shard.ports.replica = [Shard.end(6_000)]
         let calls = shard.callsOfTurn()
-        #expect(calls.told.contains(.diskFailed(place)) == isFailing)
+        expect(calls.told.contains(.diskFailed(place)), is: isFailing)
         #expect(
             calls.contains(.publishChange(key: "anna", value: "5 3", timestamp: shard.ports.wallClock)) != isFailing)
     }
@@ -178,8 +179,8 @@ struct ShardRestoreTests {
         try #require(shard.ports.disks[place]).isFailing = isFailing
         shard.ports.stageResults = shard.ports.suspendedEntries
         let calls = shard.callsOfTurn()
-        #expect(calls.told == (isFailing ? [.diskFailed(place)] : []))
-        if !isFailing { #expect(counts(calls) == [6]) }
+        expect(calls.told, is: (isFailing ? [.diskFailed(place)] : []))
+        if !isFailing { expect(counts(calls), is: [6]) }
         #expect(calls.contains { if case .publish = $0 { true } else { false } } != isFailing)
     }
 
@@ -192,8 +193,8 @@ struct ShardRestoreTests {
         shard.ports.events = [isLost ? .lost([place]) : .revoked([place])]
         let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
         #expect(calls.contains(.replicate([])))
-        #expect(calls.told == (isLost ? [.lost([place])] : [.revoked([place]), .givenBack([place])]))
-        #expect(shard.turn() == .never)
+        expect(calls.told, is: (isLost ? [.lost([place])] : [.revoked([place]), .givenBack([place])]))
+        expect(shard.turn(), is: .never)
     }
 
     @Test("Who was away while counts were read reads them from their beginning again")
@@ -230,17 +231,17 @@ struct ShardWriteBehindTests {
             shard.acceptCommit()
             shard.turn()
             let isFirst = round == 1
-            #expect(written(shard, accounts: round) == 0)
+            expect(written(shard, accounts: round), is: 0)
             // Since they were restored, or stored.
             shard.turn(after: isFirst ? .milliseconds(9_979) : .milliseconds(9_999))
-            #expect(written(shard, accounts: round) == 0)
+            expect(written(shard, accounts: round), is: 0)
             for (after, count) in [(1, 8), (0, 16)] {
-                #expect(shard.turn(after: .milliseconds(after)) == shard.ports.now)
-                #expect(written(shard, accounts: round) == count)
+                expect(shard.turn(after: .milliseconds(after)), is: shard.ports.now)
+                expect(written(shard, accounts: round), is: count)
             }
             // With nothing left the shard turns for its session's sake alone.
-            #expect(shard.turn() == shard.ports.now + .milliseconds(11_250))
-            #expect(written(shard, accounts: round) == 20)
+            expect(shard.turn(), is: shard.ports.now + .milliseconds(11_250))
+            expect(written(shard, accounts: round), is: 20)
         }
     }
 
@@ -251,7 +252,7 @@ struct ShardWriteBehindTests {
         let disk = try #require(shard.ports.disks[Shard.place()])
         var left = count
         while left > 0 {
-            #expect(disk.writes == 0)
+            expect(disk.writes, is: 0)
             shard.deliver(min(left, 250))
             left -= min(left, 250)
             shard.turn()
@@ -261,12 +262,12 @@ struct ShardWriteBehindTests {
             shard.acknowledgeChanges()
             shard.turn()
         }
-        #expect(disk.writes == (isWritten ? 1 : 0))
+        expect(disk.writes, is: (isWritten ? 1 : 0))
         guard isWritten else { return }
         // From then on they are counted anew.
         shard.count()
         shard.turn()
-        #expect(disk.writes == 1)
+        expect(disk.writes, is: 1)
     }
 
     @Test("A partition with as many rows as are written at once goes alone", arguments: [(223, 2), (224, 1)])
@@ -277,8 +278,8 @@ struct ShardWriteBehindTests {
         for partition in Int32(0)..<2 { shard.count(recipients, of: partition..<partition + 1) }
         shard.turn()
         shard.turn(after: .seconds(10))
-        #expect(written(shard, accounts: count) == partitions)
+        expect(written(shard, accounts: count), is: partitions)
         shard.turn()
-        #expect(written(shard, accounts: count) == 2)
+        expect(written(shard, accounts: count), is: 2)
     }
 }

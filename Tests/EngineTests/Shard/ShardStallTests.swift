@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -15,21 +16,22 @@ struct ShardStallTests {
         shard.suspend([0], for: .seconds(9))
         let far = Int64(OffsetLedger.spanLimit)
         shard.ports.messages = [ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: far)]
-        #expect(
-            shard.callsOfTurn() == [
+        expect(
+            shard.callsOfTurn(),
+            is: [
                 .tell(.windowFull(Shard.place(), offset: far)), .stop(Shard.place()),
                 .begin(offset: 0, count: nil, isCounted: false),
             ])
-        #expect(shard.ports.released == [far])
-        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
-        #expect(shard.figures.partitions.map(\.isPaused) == [true])
+        expect(shard.ports.released, is: [far])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(100))
+        expect(shard.figures.partitions.map(\.isPaused), is: [true])
         shard.ports.stageResults = shard.ports.suspendedEntries
         shard.turn()
         #expect(!shard.callsOfTurn().contains(.read([Shard.position(1)])))
         shard.acknowledge()
         shard.turn()
         #expect(shard.callsOfTurn().contains(.read([Shard.position(1)])))
-        #expect(shard.figures.partitions.map(\.isPaused) == [false])
+        expect(shard.figures.partitions.map(\.isPaused), is: [false])
         // It is read, and so it is sought again.
         shard.ports.events = [.assigned([])]
         #expect(shard.callsOfTurn().contains(.seek(Shard.position(1))))
@@ -50,7 +52,7 @@ struct ShardStallTests {
         shard.turn()
         shard.acknowledge()
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
-        #expect(calls.contains(.read([Shard.position(middle + 1)])) == isRead)
+        expect(calls.contains(.read([Shard.position(middle + 1)])), is: isRead)
     }
 
     @Test(
@@ -73,13 +75,13 @@ struct ShardStallTests {
         }
         shard.deliver()
         let calls = shard.callsOfTurn()
-        #expect(calls == [.tell(.windowFull(Shard.place(), offset: 9)), .stop(Shard.place())])
+        expect(calls, is: [.tell(.windowFull(Shard.place(), offset: 9)), .stop(Shard.place())])
         for offset in 0..<7 as Range<Int64> {
             shard.ports.messages = [ScriptedPorts.Message(partition: 1, offset: offset, recipient: "bert")]
-            #expect(shard.published() == [offset])
+            expect(shard.published(), is: [offset])
         }
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published() == Array(0..<9))
+        expect(shard.published(), is: Array(0..<9))
         shard.acknowledge()
         #expect((0..<3).flatMap { _ in shard.callsOfTurn() }.contains(.read([Shard.position(9)])))
     }
@@ -99,7 +101,7 @@ struct ShardStallTests {
         #expect(shard.ports.takeCalls().contains(.stop(Shard.place())))
         shard.ports.messages.removeAll()
         shard.deliver(3, of: 1, to: "bert")
-        #expect((0..<3).flatMap { _ in shard.published() } == [0, 1, 2])
+        expect((0..<3).flatMap { _ in shard.published() }, is: [0, 1, 2])
     }
 
     @Test("Where others have taken all the room, one of which few wait is read on")
@@ -113,7 +115,7 @@ struct ShardStallTests {
             shard.deliver()
             shard.turn()
         }
-        #expect(shard.figures.inFlight == 16)
+        expect(shard.figures.inFlight, is: 16)
         #expect(!shard.ports.takeCalls().contains(.stop(Shard.place())))
     }
 
@@ -126,7 +128,7 @@ struct ShardStallTests {
             shard.deliver()
             shard.turn()
         }
-        #expect(shard.figures.inFlight == 16)
+        expect(shard.figures.inFlight, is: 16)
         #expect(!shard.ports.takeCalls().contains(.stop(Shard.place())))
     }
 }

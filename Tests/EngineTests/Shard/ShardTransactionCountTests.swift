@@ -2,6 +2,7 @@ import PushmillKafka
 import PushmillPayload
 import PushmillStages
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -25,7 +26,7 @@ struct ShardTransactionCountTests {
         shard.acknowledge()
         shard.turn()
         let change = ScriptedPorts.Call.publishChange(key: "anna", value: "1 0", timestamp: shard.ports.wallClock)
-        #expect(shard.callsOfTurn(after: .milliseconds(10)) == [change, .flush])
+        expect(shard.callsOfTurn(after: .milliseconds(10)), is: [change, .flush])
     }
 
     @Test("A count that is not stored aborts the transaction")
@@ -65,7 +66,7 @@ struct ShardTransactionCountTests {
         shard.acknowledgeChanges(at: 2)
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
         #expect(calls.contains(.transact(.commit)))
-        #expect(rewrites(calls) == 0)
+        expect(rewrites(calls), is: 0)
     }
 
     @Test("What is put right is published again when its transaction comes to nothing", arguments: [false, true])
@@ -77,7 +78,7 @@ struct ShardTransactionCountTests {
         shard.ports.hasProducerFailed = isProducerLost
         let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
         #expect(calls.contains(isProducerLost ? .replaceProducer : .transact(.abort)))
-        #expect(rewrites(calls) == 1)
+        expect(rewrites(calls), is: 1)
         shard.acknowledgeChanges(at: 9)
         let ending = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
         #expect(ending.contains(.transact(.commit)))
@@ -115,8 +116,8 @@ struct ShardTransactionCountTests {
         shard.acknowledgeChanges(at: 4)
         #expect(shard.callsOfTurn().contains(.transact(.commit)))
         shard.turn(after: .seconds(10))
-        #expect(shard.ports.disks[place]?.rows.values.map(\.count) == [2])
+        expect(shard.ports.disks[place]?.rows.values.map(\.count), is: [2])
         // The group has taken the offsets: the changelog is known up to there.
-        #expect(shard.ports.disks[place]?.position?.offset == 5)
+        expect(shard.ports.disks[place]?.position?.offset, is: 5)
     }
 }

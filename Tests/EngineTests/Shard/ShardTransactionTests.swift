@@ -2,6 +2,7 @@ import PushmillKafka
 import PushmillPayload
 import PushmillStages
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
@@ -16,13 +17,13 @@ struct ShardTransactionTests {
         let shard = Shard.transactional()
         shard.ports.events = [.assigned([place])]
         let calls = shard.callsOfTurn()
-        #expect(calls.suffix(3) == [.transact(.initialize), .tell(.transactionsTakenOver), .transact(.begin)])
+        expect(calls.suffix(3), is: [.transact(.initialize), .tell(.transactionsTakenOver), .transact(.begin)])
         shard.ports.events = [.committed([Shard.commit(0)])]
         shard.turn()
         shard.deliver(2)
-        #expect(shard.published() == [0, 1])
-        #expect(shard.turn() == shard.ports.now + .milliseconds(20))
-        #expect(shard.callsOfTurn(after: .milliseconds(20)) == [.flush])
+        expect(shard.published(), is: [0, 1])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(20))
+        expect(shard.callsOfTurn(after: .milliseconds(20)), is: [.flush])
         #expect(!shard.wantsRecords)
         shard.acknowledge()
         let ending = shard.callsOfTurn()
@@ -30,9 +31,9 @@ struct ShardTransactionTests {
             Issue.record("\(ending)")
             return
         }
-        #expect(positions.map(\.offset) == [2])
-        #expect(ending[1...] == [.transact(.commit), .transact(.begin)])
-        #expect(shard.figures.inFlight == 0)
+        expect(positions.map(\.offset), is: [2])
+        expect(ending[1...], is: [.transact(.commit), .transact(.begin)])
+        expect(shard.figures.inFlight, is: 0)
         #expect(shard.wantsRecords)
         // The next one is of what has come since.
         shard.deliver()
@@ -40,7 +41,7 @@ struct ShardTransactionTests {
         shard.acknowledge()
         let next = shard.callsOfTurn(after: .milliseconds(20))
         #expect(next.contains(.transact(.commit)))
-        for case .transact(.addOffsets(let positions)) in next { #expect(positions.map(\.offset) == [3]) }
+        for case .transact(.addOffsets(let positions)) in next { expect(positions.map(\.offset), is: [3]) }
     }
 
     @Test("A stage that ends while the transaction does has its result taken as soon as the next one is open")
@@ -53,10 +54,10 @@ struct ShardTransactionTests {
         shard.turn()
         shard.turn(after: .milliseconds(20))
         shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published() == [])
+        expect(shard.published(), is: [])
         shard.acknowledge()
-        #expect(shard.turn() == shard.ports.now)
-        #expect(shard.published() == [0])
+        expect(shard.turn(), is: shard.ports.now)
+        expect(shard.published(), is: [0])
     }
 
     @Test("An interval begins when the brokers have opened its transaction, however long that took")
@@ -72,7 +73,7 @@ struct ShardTransactionTests {
         shard.acknowledge()
         shard.turn(after: .milliseconds(20))
         shard.deliver()
-        #expect(shard.turn() == shard.ports.now + .milliseconds(20))
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(20))
     }
 
     @Test("Nothing is committed before outputs and dead letters are all stored")
@@ -83,7 +84,7 @@ struct ShardTransactionTests {
         shard.deliver(2)
         shard.turn()
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
-        #expect(calls == [.flush])
+        expect(calls, is: [.flush])
         shard.acknowledge()
         #expect(shard.callsOfTurn().contains(.transact(.commit)))
     }
@@ -93,9 +94,9 @@ struct ShardTransactionTests {
         let shard = Shard.transactional { $0.maxInFlight = 2 }
         shard.begin()
         shard.deliver(3)
-        #expect(shard.published() == [0, 1])
+        expect(shard.published(), is: [0, 1])
         shard.acknowledge()
-        #expect(shard.published() == [2])
+        expect(shard.published(), is: [2])
         let counting = Shard.transactional {
             $0.counts = true
             $0.maxInFlight = 828
@@ -110,7 +111,7 @@ struct ShardTransactionTests {
             counting.acknowledge()
         }
         // By the batch: 52 of 256.
-        #expect(taken == 828 * 4 + 10_000)
+        expect(taken, is: 828 * 4 + 10_000)
     }
 
     @Test("What goes on hold keeps the later ones of its key back until it is published")
@@ -121,9 +122,9 @@ struct ShardTransactionTests {
         shard.ports.publishing = { $0.isLetter ? .later : .queued }
         shard.deliver(2)
         shard.deliver(to: "bert")
-        #expect(shard.published() == [0, 2])
+        expect(shard.published(), is: [0, 2])
         shard.ports.publishing = { _ in .queued }
-        #expect(shard.published(after: .milliseconds(5)) == [0, 1])
+        expect(shard.published(after: .milliseconds(5)), is: [0, 1])
     }
 
     @Test("An output that comes back after the drain fails its transaction: the next owner would not make it again")
@@ -136,7 +137,7 @@ struct ShardTransactionTests {
         shard.turn()
         shard.ports.events = [.revoked([place])]
         shard.turn()
-        #expect(shard.callsOfTurn(after: .seconds(1)).told == [.drainTooLong(unfinished: 1)])
+        expect(shard.callsOfTurn(after: .seconds(1)).told, is: [.drainTooLong(unfinished: 1)])
         shard.fail(.purged)
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
         #expect(calls.contains(.transact(.abort)))
@@ -154,7 +155,7 @@ struct ShardTransactionTests {
         shard.turn()
         shard.ports.events = [.lost([place])]
         for _ in 0..<2 { shard.turn() }
-        #expect(shard.callsOfTurn(after: .milliseconds(20)) == [])
+        expect(shard.callsOfTurn(after: .milliseconds(20)), is: [])
     }
 
     @Test("What is given back with something in a transaction that does not end fails it")
@@ -181,7 +182,7 @@ struct ShardTransactionTests {
         shard.ports.events = [.committed([Position(place, offset: 0, metadata: metadata)])]
         shard.turn()
         shard.ports.messages = [ScriptedPorts.Message(offset: 0)]
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
     }
 
     @Test("What is not stored aborts the transaction, and everything is read again from the last commit")
@@ -191,17 +192,17 @@ struct ShardTransactionTests {
         shard.deliver(2)
         shard.turn()
         shard.fail(.unavailable(reason: "away"))
-        #expect(shard.callsOfTurn().told == [.outputsReturned(reason: "away"), .outputsReturned(reason: "away")])
+        expect(shard.callsOfTurn().told, is: [.outputsReturned(reason: "away"), .outputsReturned(reason: "away")])
         let calls = shard.callsOfTurn()
-        #expect(calls.told.last == .transactionAborted(reason: "not all of its outputs are stored"))
+        expect(calls.told.last, is: .transactionAborted(reason: "not all of its outputs are stored"))
         #expect(calls.contains(.transact(.abort)))
-        #expect(calls.last == .transact(.begin))
-        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
-        #expect(shard.figures.inFlight == 0)
+        expect(calls.last, is: .transact(.begin))
+        expect(shard.callsOfTurn(), is: [.seek(Shard.position(0))])
+        expect(shard.figures.inFlight, is: 0)
         // There is nothing to commit until then.
-        #expect(shard.callsOfTurn(after: .milliseconds(20)) == [])
+        expect(shard.callsOfTurn(after: .milliseconds(20)), is: [])
         shard.ports.messages = [ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: 1)]
-        #expect(shard.published() == [0, 1])
+        expect(shard.published(), is: [0, 1])
     }
 
     @Test("The reason of an abort is what brokers said to the step that failed")
@@ -212,14 +213,14 @@ struct ShardTransactionTests {
         shard.turn()
         shard.acknowledge()
         shard.ports.transaction = { if case .addOffsets = $0 { .abort(KafkaError("no")) } else { .done } }
-        #expect(shard.callsOfTurn(after: .milliseconds(20)).told == [.transactionAborted(reason: "no (_FAIL)")])
+        expect(shard.callsOfTurn(after: .milliseconds(20)).told, is: [.transactionAborted(reason: "no (_FAIL)")])
         shard.ports.transaction = { _ in .done }
         shard.turn()
         shard.ports.messages = [ScriptedPorts.Message(offset: 0)]
         shard.turn()
         shard.fail(.purged)
         shard.turn()
-        #expect(shard.callsOfTurn().told == [.transactionAborted(reason: "not all of its outputs are stored")])
+        expect(shard.callsOfTurn().told, is: [.transactionAborted(reason: "not all of its outputs are stored")])
     }
 
     @Test(
@@ -236,14 +237,14 @@ struct ShardTransactionTests {
         shard.ports.messages = again
         shard.turn()
         // The first of them goes alone.
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         shard.fail(.refused(reason: "bad"))
-        #expect(shard.callsOfTurn().told.first == .outputRefused(place, offset: 0, reason: "bad"))
+        expect(shard.callsOfTurn().told.first, is: .outputRefused(place, offset: 0, reason: "bad"))
         shard.turn(after: .milliseconds(40))
         shard.turn(after: .milliseconds(40))
         shard.ports.messages = isSame ? again : [ScriptedPorts.Message(offset: 0, timestamp: 2_000)]
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
-        #expect(calls.contains(.refuseCurrent(reason: "bad")) == isSame)
+        expect(calls.contains(.refuseCurrent(reason: "bad")), is: isSame)
         #expect(calls.contains(.publish(ScriptedPorts.Output(partition: 0, offset: 0, isLetter: isSame))))
     }
 
@@ -287,7 +288,7 @@ struct ShardTransactionTests {
             _ = ledger.take(offset)
         }
         #expect(ledger.metadataSizeBound(taking: taken) > 64)
-        #expect(shard.ports.released.count == 300)
+        expect(shard.ports.released.count, is: 300)
         #expect(shard.figures.partitions[0].isPaused)
     }
 
@@ -300,7 +301,7 @@ struct ShardTransactionTests {
         shard.acknowledge()
         shard.ports.transaction = { if case .addOffsets = $0 { .failed(KafkaError("fenced")) } else { .done } }
         let calls = shard.callsOfTurn(after: .milliseconds(20))
-        #expect(calls.told == [.producerReplaced(reason: "fenced (_FAIL)")])
+        expect(calls.told, is: [.producerReplaced(reason: "fenced (_FAIL)")])
         shard.ports.transaction = { _ in .done }
         let next = (0..<2).flatMap { _ in shard.callsOfTurn() }
         #expect(next.contains(.replaceProducer))
@@ -322,7 +323,7 @@ struct ShardTransactionTests {
         shard.ports.events = [.range(place, 0..<2)]
         shard.turn()
         shard.deliver()
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         shard.acknowledge()
         // The brokers may have committed it.
         shard.ports.transaction = { if case .commit = $0 { .failed(KafkaError("fenced")) } else { .done } }
@@ -333,14 +334,14 @@ struct ShardTransactionTests {
         shard.ports.events = [.committed([Shard.commit(0, of: 1)])]
         shard.turn()
         shard.deliver(of: 1)
-        #expect(shard.published() == [0])
+        expect(shard.published(), is: [0])
         shard.acknowledge()
         shard.ports.events = [.revoked([place])]
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
         let committed = calls.compactMap { call -> [Position]? in
             if case .transact(.addOffsets(let positions)) = call { positions } else { nil }
         }
-        #expect(committed.map { $0.map(\.partition) } == [[other]])
+        expect(committed.map { $0.map(\.partition) }, is: [[other]])
         #expect(calls.contains(.giveBack([place])))
     }
 
@@ -352,7 +353,7 @@ struct ShardTransactionTests {
         shard.turn()
         shard.ports.hasProducerFailed = true
         shard.turn()
-        #expect(shard.callsOfTurn(after: .milliseconds(20)) == [.purge(all: true)])
+        expect(shard.callsOfTurn(after: .milliseconds(20)), is: [.purge(all: true)])
     }
 
     @Test("An open transaction is aborted when its shard leaves")
@@ -362,12 +363,12 @@ struct ShardTransactionTests {
         shard.ports.transaction = { $0 == .abort ? .retry(.unanswered) : .done }
         shard.ports.terminations = 2
         let calls = shard.callsOfTurn()
-        #expect(calls.count { $0 == .transact(.abort) } == 5)
-        #expect(calls.last == .leave)
+        expect(calls.count { $0 == .transact(.abort) }, is: 5)
+        expect(calls.last, is: .leave)
         let other = Shard.transactional()
         other.begin()
         other.ports.terminations = 2
-        #expect(other.callsOfTurn().count { $0 == .transact(.abort) } == 1)
+        expect(other.callsOfTurn().count { $0 == .transact(.abort) }, is: 1)
     }
 
     @Test("What a shard that leaves has published, and has no time to commit, is told")

@@ -17,18 +17,18 @@ struct WakeUpsTests {
             entries[entry].wakeUp = time(milliseconds)
             wakeUps.insert(entry, &entries)
         }
-        #expect(wakeUps.earliest(entries) == time(10))
+        expect(wakeUps.earliest(entries), is: time(10))
         var times: [Instant] = []
         while let entry = wakeUps.next(dueAt: time(30), &entries) { times.append(entries[entry].wakeUp) }
-        #expect(times == [time(10), time(20), time(30)])
-        #expect(wakeUps.earliest(entries) == time(40))
-        #expect(wakeUps.count == 2)
+        expect(times, is: [time(10), time(20), time(30)])
+        expect(wakeUps.earliest(entries), is: time(40))
+        expect(wakeUps.count, is: 2)
     }
 
     @Test("Without entries there is no time")
     func empty() {
         let entries = EntryTable(capacity: 1)
-        #expect(WakeUps().earliest(entries) == .never)
+        expect(WakeUps().earliest(entries), is: .never)
     }
 
     @Test("They are as a sorted list would have them", arguments: 1...8)

@@ -1,5 +1,6 @@
 import PushmillEngine
 import PushmillSimulation
+import PushmillTestSupport
 import Testing
 
 @Suite("Simulated runs")
@@ -8,17 +9,17 @@ struct RunTests {
     func repeats(seed: UInt64) {
         let first = Run(Scenario(seed: seed), isHistoryKept: true)
         let second = Run(Scenario(seed: seed), isHistoryKept: true)
-        #expect(first.play() == second.play())
-        #expect(first.timeline.history.digest == second.timeline.history.digest)
-        #expect(first.timeline.history.lines == second.timeline.history.lines)
+        expect(first.play(), is: second.play())
+        expect(first.timeline.history.digest, is: second.timeline.history.digest)
+        expect(first.timeline.history.lines, is: second.timeline.history.lines)
         #expect(first.timeline.history.lines.count > 100)
     }
 
     @Test("A history that is not kept is the same one")
     func digestAlone() {
         let (kept, other) = (Run(Scenario(seed: 5), isHistoryKept: true), Run(Scenario(seed: 5)))
-        #expect(kept.play() == other.play())
-        #expect(kept.timeline.history.digest == other.timeline.history.digest)
+        expect(kept.play(), is: other.play())
+        expect(kept.timeline.history.digest, is: other.timeline.history.digest)
         #expect(other.timeline.history.lines.isEmpty)
     }
 
@@ -44,7 +45,7 @@ struct RunTests {
             scenario.faults.append((.seconds(2) * UInt64(index + 1), fault))
         }
         #expect(scenario.isCalm)
-        #expect(Run(scenario).play() == [])
+        expect(Run(scenario).play(), is: [])
     }
 
     @Test("Under faults nothing is lost, doubled, reordered or miscounted", arguments: 0..<8 as Range<UInt64>)
@@ -62,7 +63,7 @@ struct RunTests {
         var scenario = Scenario(seed: seed)
         // No dead letter was refused in these searches.
         for index in scenario.events.indices { scenario.events[index].letterRefuser = nil }
-        #expect(Run(scenario).play() == [])
+        expect(Run(scenario).play(), is: [])
     }
 
     /// (trust 18)
@@ -79,7 +80,7 @@ struct RunTests {
             #expect(findings.isEmpty, "seed \(seed) with both releases")
             formats.formUnion(run.formats)
         }
-        #expect(formats == ["commit 1", "commit 2", "count 1", "count 2"])
+        expect(formats, is: ["commit 1", "commit 2", "count 1", "count 2"])
     }
 
     #if PLANTED_FAULTS

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -22,7 +23,7 @@ struct AttachmentSettingsTests {
         let (stages, problems) = read([
             "store": "media", "public-base": "https://m.example.com", "allow-hosts": "cdn.example.com",
         ])
-        #expect(problems == [])
+        expect(problems, is: [])
         let opened = Opened()
         let resources = StageResources(
             log: { _, _, _ in }, watcher: FileWatcher { _, _, _ in },
@@ -31,7 +32,7 @@ struct AttachmentSettingsTests {
                 return ListedMedia()
             })
         let stage = try #require(stages.first)
-        #expect(try await stage.build(resources).name == "attachment")
+        try await expect(stage.build(resources).name, is: "attachment")
         var expected = MediaSettings(
             MediaMembers(url: JSONPointer(member: "media-url")), folder: "/etc/pushmill/media",
             hosts: [try #require(HostPattern("cdn.example.com"))])
@@ -50,8 +51,9 @@ struct AttachmentSettingsTests {
             "keep-for": "1m", "keep-at-most": "1GiBB", "allow-http": "yes", "type-to": "x", "size-to": "y",
             "notes": "x",
         ])
-        #expect(
-            problems == [
+        expect(
+            problems,
+            is: [
                 "stages.attachment.from: expected a JSON Pointer such as /aps/alert/body, found \"media-url\"",
                 "stages.attachment.type-to: expected a JSON Pointer such as /aps/alert/body, found \"x\"",
                 "stages.attachment.size-to: expected a JSON Pointer such as /aps/alert/body, found \"y\"",
@@ -65,8 +67,9 @@ struct AttachmentSettingsTests {
                 "stages.attachment.keep-at-most: expected a size such as 64MiB or 10MB, from 100MB to 1000000GB, found \"1GiBB\"",
                 "stages.attachment.notes: unknown key; did you mean \"note\"?",
             ])
-        #expect(
-            read(["store": "m", "public-base": "https://m/"]).problems == [
+        expect(
+            read(["store": "m", "public-base": "https://m/"]).problems,
+            is: [
                 "stages.attachment.allow-hosts: name the hosts that media may come from, or \"*\" for any public one"
             ])
     }
@@ -79,7 +82,7 @@ struct AttachmentSettingsTests {
             ("https://u@m/", nil), ("https://m/a b", nil), ("https://m/\"", nil), ("https://mé/", nil), ("", nil),
         ] as [(String, String?)])
     func bases(_ text: String, _ base: String?) {
-        #expect((try? SettingFormat<String>.webFolder.parse(text, "")) == base)
+        expect((try? SettingFormat<String>.webFolder.parse(text, "")), is: base)
     }
 
     @Test(
@@ -93,7 +96,7 @@ struct AttachmentSettingsTests {
             ("[2606:4700::1]", "[2606:4700::1]", true),
         ])
     func hosts(_ pattern: String, _ host: String, _ isAdmitted: Bool) throws {
-        #expect(try #require(HostPattern(pattern)).admits(host, port: 443, isUsual: true) == isAdmitted)
+        try expect(#require(HostPattern(pattern)).admits(host, port: 443, isUsual: true), is: isAdmitted)
     }
 
     /// (trust 15) Another service of a host that is trusted is not trusted.
@@ -109,8 +112,8 @@ struct AttachmentSettingsTests {
     func ports(_ pattern: String, _ port: Int, _ isUsual: Bool, _ isAdmitted: Bool) throws {
         let parsed = try #require(HostPattern(pattern))
         let host = pattern.hasPrefix("[") ? "[2606:4700::1]" : "cdn.example.com"
-        #expect(parsed.admits(host, port: port, isUsual: isUsual) == isAdmitted)
-        #expect(parsed.description == pattern)
+        expect(parsed.admits(host, port: port, isUsual: isUsual), is: isAdmitted)
+        expect(parsed.description, is: pattern)
     }
 
     @Test(

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -27,9 +28,9 @@ struct AttachmentStageTests {
     @Test("The URL leads to what is kept, and nothing else changes")
     func attached() async throws {
         let published = try await publish(payload(#""https:\/\/cdn/a""#))
-        #expect(published.value == payload("\"https://media.example.com/\(ListedMedia.hash).jpg\""))
-        #expect(published.stages == "attachment=ok")
-        #expect(published.outcome == .modified)
+        expect(published.value, is: payload("\"https://media.example.com/\(ListedMedia.hash).jpg\""))
+        expect(published.stages, is: "attachment=ok")
+        expect(published.outcome, is: .modified)
     }
 
     @Test("Type and size are told where the configuration wants them")
@@ -40,7 +41,7 @@ struct AttachmentStageTests {
         }
         let published = try await publish(payload(#""https://cdn/a""#), stage)
         let url = "\"https://media.example.com/\(ListedMedia.hash).jpg\""
-        #expect(published.value == payload(url, #","attachment-type":"image/jpeg","media":{"size":1234}"#))
+        expect(published.value, is: payload(url, #","attachment-type":"image/jpeg","media":{"size":1234}"#))
     }
 
     @Test(
@@ -52,32 +53,32 @@ struct AttachmentStageTests {
         ])
     func none(_ payload: String) async throws {
         let published = try await publish(payload)
-        #expect(published.value == payload)
-        #expect(published.stages == "attachment=skipped")
+        expect(published.value, is: payload)
+        expect(published.stages, is: "attachment=skipped")
         let chain = Chain([ChainLink(stage())])
         let late = await Message(payload).publish(chain, after: .seconds(60))
-        #expect(late?.value == payload)
-        #expect(late?.stages == "attachment=skipped")
+        expect(late?.value, is: payload)
+        expect(late?.stages, is: "attachment=skipped")
     }
 
     @Test("Where there is no media, the URL stays and the text says so", arguments: MediaFailure.allCases)
     func failed(_ failure: MediaFailure) async throws {
         let published = try await publish(payload(#""u""#), stage(ListedMedia(["u": .failure(failure)])))
-        #expect(published.value == payload(#""u""#, alert: #"{"body":"Hi 📷"}"#))
-        #expect(published.stages == "attachment=failed:\(failure.reason)")
-        #expect(published.outcome == .modified)
+        expect(published.value, is: payload(#""u""#, alert: #"{"body":"Hi 📷"}"#))
+        expect(published.stages, is: "attachment=failed:\(failure.reason)")
+        expect(published.outcome, is: .modified)
     }
 
     @Test("What is no text is no URL")
     func malformed() async throws {
-        #expect(try await publish(payload("7")).stages == "attachment=failed:url")
+        try await expect(publish(payload("7")).stages, is: "attachment=failed:url")
     }
 
     @Test("Where nothing is fetched, nothing changes")
     func unfetched() async throws {
         let published = try await publish(payload(#""u""#), stage(ListedMedia(["u": .success(nil)])))
-        #expect(published.value == payload(#""u""#))
-        #expect(published.stages == "attachment=unfetched")
+        expect(published.value, is: payload(#""u""#))
+        expect(published.stages, is: "attachment=unfetched")
     }
 
     @Test(
@@ -92,7 +93,7 @@ struct AttachmentStageTests {
             (#"{"loc-key":"K"}"#, #"{"loc-key":"K"}"#),
         ])
     func places(_ alert: String, _ noted: String) async throws {
-        #expect(try await publish(payload(#""u""#, alert: alert)).value == payload(#""u""#, alert: noted))
+        try await expect(publish(payload(#""u""#, alert: alert)).value, is: payload(#""u""#, alert: noted))
     }
 
     @Test("The note is the catalog's where that has one")
@@ -101,22 +102,22 @@ struct AttachmentStageTests {
         let catalog = try CatalogFixture(["en.lproj/Localizable.strings": #""PHOTO" = "(Foto)";"#])
         texts.offer(try catalog.stage())
         let published = try await publish(payload(#""u""#), stage(note: "PHOTO", texts: texts))
-        #expect(published.value == payload(#""u""#, alert: #"{"body":"Hi (Foto)"}"#))
+        expect(published.value, is: payload(#""u""#, alert: #"{"body":"Hi (Foto)"}"#))
         let plain = try await publish(payload(#""u""#), stage(note: "[photo]", texts: texts))
-        #expect(plain.value == payload(#""u""#, alert: #"{"body":"Hi [photo]"}"#))
-        #expect(try await publish(payload(#""u""#), stage(note: "")).value == payload(#""u""#))
+        expect(plain.value, is: payload(#""u""#, alert: #"{"body":"Hi [photo]"}"#))
+        try await expect(publish(payload(#""u""#), stage(note: "")).value, is: payload(#""u""#))
     }
 
     @Test("The last chance is the note, for messages with a URL only")
     func expired() async throws {
         let chain = Chain([ChainLink(stage())])
         let late = try #require(await Message(payload(#""https://cdn/a""#)).publish(chain, after: .seconds(60)))
-        #expect(late.outcome == .bestAttempt)
-        #expect(late.stages == "attachment=expired")
-        #expect(late.value == payload(#""https://cdn/a""#, alert: #"{"body":"Hi 📷"}"#))
+        expect(late.outcome, is: .bestAttempt)
+        expect(late.stages, is: "attachment=expired")
+        expect(late.value, is: payload(#""https://cdn/a""#, alert: #"{"body":"Hi 📷"}"#))
         let other = try #require(await Message().publish(chain, after: .seconds(60)))
-        #expect(other.stages == "attachment=skipped")
-        #expect(other.value == Message.text)
+        expect(other.stages, is: "attachment=skipped")
+        expect(other.value, is: Message.text)
     }
 
     @Test("Nobody is asked for longer than the stage may take", arguments: [nil, Duration.seconds(7), .seconds(70)])
@@ -129,8 +130,9 @@ struct AttachmentStageTests {
             [ChainLink(stage, budget: budget)], settings: settings,
             time: .manual(ManualTime(Instant(nanoseconds: 1_000_000_000))))
         _ = await Message(payload(#""https://cdn/a""#)).publish(chain)
-        #expect(
-            media.limits.withLock { $0 } == [
+        expect(
+            media.limits.withLock { $0 },
+            is: [
                 Instant(nanoseconds: budget == .seconds(7) ? 8_000_000_000 : 21_000_000_000)
             ])
     }
@@ -150,7 +152,7 @@ struct AttachmentStageTests {
             let step = Message(payload("\"\(url)\"")).begin(chain, delivery)
             let published = step.verdict.map { Published($0, delivery) }
             #expect(published?.value == value && published?.stages == stages)
-            #expect((step.work == nil) == (value != nil))
+            expect((step.work == nil), is: (value != nil))
         }
     }
 
@@ -161,7 +163,7 @@ struct AttachmentStageTests {
         init(result: Result<Media?, MediaFailure>) { self.result = result }
 
         func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media? {
-            #expect(url == "https://cdn/a")
+            expect(url, is: "https://cdn/a")
             return try result.get()
         }
 

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillStages
@@ -9,8 +10,8 @@ struct MediaNameTests {
     @Test("A name tells the hash and the type", arguments: MediaType.allCases)
     func names(_ type: MediaType) throws {
         let media = Media(hash: Self.hash, type: type, size: 7)
-        #expect(media.name == "\(Self.hash).\(type.fileExtension)")
-        #expect(Media(name: media.name, size: 7) == media)
+        expect(media.name, is: "\(Self.hash).\(type.fileExtension)")
+        expect(Media(name: media.name, size: 7), is: media)
         #expect(try #require(Media(name: media.name)).size == nil)
     }
 

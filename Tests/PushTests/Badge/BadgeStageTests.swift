@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -27,16 +28,16 @@ struct BadgeStageTests {
         ] as [(String, Int32, String, BadgeOperation)])
     func increments(_ badge: String, _ count: Int32, _ shown: String, _ operation: BadgeOperation) async throws {
         let published = try await published(payload(badge), count: count)
-        #expect(published.value == payload(shown))
-        #expect(published.badgeOperation == operation)
-        #expect(published.stages == "badge=ok")
+        expect(published.value, is: payload(shown))
+        expect(published.badgeOperation, is: operation)
+        expect(published.stages, is: "badge=ok")
     }
 
     @Test("Absolute takes the badge as it is and remembers it", arguments: ["7", "0", "7e0", "2147483647"])
     func absolute(_ badge: String) async throws {
         let published = try await published(payload(badge), .absolute)
-        #expect(published.value == payload(badge))
-        #expect(published.badgeOperation.map { Double($0.applied(to: 5)) } == Double(badge))
+        expect(published.value, is: payload(badge))
+        expect(published.badgeOperation.map { Double($0.applied(to: 5)) }, is: Double(badge))
     }
 
     @Test(
@@ -45,9 +46,9 @@ struct BadgeStageTests {
     func noCount(_ badge: String) async throws {
         for mode in BadgeStage.Mode.allCases {
             let published = try await published(payload(badge), mode)
-            #expect(published.value == payload(badge))
+            expect(published.value, is: payload(badge))
             #expect(published.badgeOperation == nil)
-            #expect(published.stages == "badge=failed:not-a-count")
+            expect(published.stages, is: "badge=failed:not-a-count")
         }
     }
 
@@ -58,9 +59,9 @@ struct BadgeStageTests {
         ])
     func noBadge(_ payload: String) async throws {
         let published = try await published(payload)
-        #expect(published.value == payload)
+        expect(published.value, is: payload)
         #expect(published.badgeOperation == nil)
-        #expect(published.stages == "badge=skipped")
+        expect(published.stages, is: "badge=skipped")
     }
 
     @Test(
@@ -68,25 +69,25 @@ struct BadgeStageTests {
         arguments: BadgeStage.Mode.allCases, [nil, "", String(repeating: "x", count: 4097)])
     func noRecipient(_ mode: BadgeStage.Mode, _ key: String?) async throws {
         let published = try await published(payload("2"), mode, key: key)
-        #expect(published.value == payload("2"))
+        expect(published.value, is: payload("2"))
         #expect(published.badgeOperation == nil)
-        #expect(published.stages == "badge=failed:no-recipient")
+        expect(published.stages, is: "badge=failed:no-recipient")
     }
 
     @Test("The last chance counts as well")
     func lastChance() async throws {
         let published = try await published(payload("2"), after: .seconds(30))
-        #expect(published.outcome == .bestAttempt)
-        #expect(published.value == payload("7"))
-        #expect(published.badgeOperation == .add(2))
+        expect(published.outcome, is: .bestAttempt)
+        expect(published.value, is: payload("7"))
+        expect(published.badgeOperation, is: .add(2))
     }
 
     @Test("A message that had expired before its turn counts as well")
     func expired() async throws {
         let published = try await published(payload("2"), headers: ["apns-expiration": "1"])
-        #expect(published.outcome == .expired)
-        #expect(published.value == payload("7"))
-        #expect(published.badgeOperation == .add(2))
+        expect(published.outcome, is: .expired)
+        expect(published.value, is: payload("7"))
+        expect(published.badgeOperation, is: .add(2))
     }
 
     @Test(
@@ -95,9 +96,9 @@ struct BadgeStageTests {
     func clearing(_ payload: String) async throws {
         for mode in BadgeStage.Mode.allCases {
             let published = try await published(payload, mode)
-            #expect(published.outcome == .passed)
-            #expect(published.value == payload)
-            #expect(published.badgeOperation == .set(0))
+            expect(published.outcome, is: .passed)
+            expect(published.value, is: payload)
+            expect(published.badgeOperation, is: .set(0))
         }
         #expect(try await published(payload, key: nil).badgeOperation == nil)
     }
@@ -109,8 +110,8 @@ struct BadgeStageTests {
         ])
     func passing(_ payload: String) async throws {
         let published = try await published(payload)
-        #expect(published.outcome == .passed)
-        #expect(published.value == payload)
+        expect(published.outcome, is: .passed)
+        expect(published.value, is: payload)
         #expect(published.badgeOperation == nil)
     }
 
@@ -118,19 +119,19 @@ struct BadgeStageTests {
     func redriven() async throws {
         let headers: KeyValuePairs = ["pushmill-counted": "1"]
         let again = try await published(payload("2"), headers: headers)
-        #expect(again.value == payload("5"))
+        expect(again.value, is: payload("5"))
         #expect(again.badgeOperation == nil)
-        #expect(again.stages == "badge=ok")
-        #expect(try await published(payload("0"), headers: headers).value == payload("5"))
-        #expect(try await published(payload("2"), .absolute, headers: headers).value == payload("2"))
+        expect(again.stages, is: "badge=ok")
+        try await expect(published(payload("0"), headers: headers).value, is: payload("5"))
+        try await expect(published(payload("2"), .absolute, headers: headers).value, is: payload("2"))
         #expect(try await published(#"{"aps":{"badge":0}}"#, headers: headers).badgeOperation == nil)
     }
 
     @Test("Operations keep a count from 0 to 2^31-1")
     func bounds() {
-        #expect(BadgeOperation.add(1).applied(to: .max) == .max)
-        #expect(BadgeOperation.add(-5).applied(to: 3) == 0)
-        #expect(BadgeOperation.set(-5).applied(to: 3) == 0)
+        expect(BadgeOperation.add(1).applied(to: .max), is: .max)
+        expect(BadgeOperation.add(-5).applied(to: 3), is: 0)
+        expect(BadgeOperation.set(-5).applied(to: 3), is: 0)
     }
 
     @Test("Counts are read from lines, from 0 to the largest")
@@ -143,7 +144,7 @@ struct BadgeStageTests {
         try read(["0", "2147483647"])
         for count in ["-1", "2147483648", "1.5", "null"] {
             let error = #expect(throws: BadgeCountsError.self) { try read(["1", count]) }
-            #expect(error?.line == 2)
+            expect(error?.line, is: 2)
         }
         // What cannot be read names no other account.
         for app in [#""app":7"#, #""app_b64":"?""#] {
@@ -164,9 +165,9 @@ struct BadgeStageTests {
             record.fill(envelope, topic: SourceTopic("t"))
             return counts[record]
         }
-        #expect(count(key: [0xFF, 0x61], app: [0xFF]) == 3)
-        #expect(count(key: [0xFF, 0x61], app: []) == 0)
-        #expect(count(key: Array("/2E=".utf8), app: [0xFF]) == 0)
+        expect(count(key: [0xFF, 0x61], app: [0xFF]), is: 3)
+        expect(count(key: [0xFF, 0x61], app: []), is: 0)
+        expect(count(key: Array("/2E=".utf8), app: [0xFF]), is: 0)
     }
 
     @Test("Of lines blank ones are passed over, and the last of an account counts; without an app it is of none")
@@ -188,8 +189,7 @@ struct BadgeStageTests {
         #expect(count(["apns-topic": "a"]) == 2 && count([:]) == 3)
         #expect(count(["apns-topic": "c"]) == 4 && count(["apns-topic": "b"]) == 0)
         let error = #expect(throws: BadgeCountsError.self) { try BadgeCounts(lines: Array((lines + "\n\n{}").utf8)) }
-        #expect(
-            error?.description
-                == "line 8: expected an object with `recipient`, `app` and `count` (0 to 2147483647)")
+        expect(
+            error?.description, is: "line 8: expected an object with `recipient`, `app` and `count` (0 to 2147483647)")
     }
 }

@@ -1,4 +1,5 @@
 import PushmillCiphers
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -32,17 +33,17 @@ struct ContactOriginTests {
         let payload = #"{"aps":{"alert":{"title":"{contact:c1}"},"mutable-content":1},"E":"{pbagnpg:p1}"}"#
         let decrypt = try decrypt(("E", .member(JSONPointer(.body))))
         let published = try await published(payload, after: decrypt)
-        #expect(
-            published.value == #"{"aps":{"alert":{"title":"Zoë Martin","body":"{contact:c1}"},"mutable-content":1}}"#)
-        #expect(published.stages == "decrypt=ok,contact=ok")
+        expect(
+            published.value, is: #"{"aps":{"alert":{"title":"Zoë Martin","body":"{contact:c1}"},"mutable-content":1}}"#)
+        expect(published.stages, is: "decrypt=ok,contact=ok")
     }
 
     @Test("What was merged stays as it is, texts and whole fields")
     func merged() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"{\"obql\":\"{pbagnpg:p1}\",\"sebz\":\"p1\"}"}"#
         let published = try await published(payload, after: try decrypt(("E", .merge)))
-        #expect(published.value == #"{"aps":{"alert":"{contact:c1}","mutable-content":1},"from":"c1"}"#)
-        #expect(published.stages == "decrypt=ok,contact=skipped")
+        expect(published.value, is: #"{"aps":{"alert":"{contact:c1}","mutable-content":1},"from":"c1"}"#)
+        expect(published.stages, is: "decrypt=ok,contact=skipped")
     }
 
     @Test("A localized text with a decrypted argument stays as it is")
@@ -52,9 +53,9 @@ struct ContactOriginTests {
             #"{"aps":{"alert":{"title-loc-key":"K","title-loc-args":["{contact:c1}","x"]},"mutable-content":1},"E":"{pbagnpg:p1}"}"#
         let decrypt = try decrypt(("E", .member(try #require(JSONPointer("/aps/alert/title-loc-args/1")))))
         let decrypted = try await published(payload, after: decrypt, localize)
-        #expect(decrypted.value?.contains(#""title":"{contact:c1} + {contact:c1}""#) == true)
+        expect(decrypted.value?.contains(#""title":"{contact:c1} + {contact:c1}""#), is: true)
         let clear = try await published(payload, after: localize)
-        #expect(clear.value?.contains(#""title":"Zoë Martin + x""#) == true)
+        expect(clear.value?.contains(#""title":"Zoë Martin + x""#), is: true)
     }
 
     @Test("A localized text in a field for identifiers is none, and its placeholders are named")
@@ -65,8 +66,8 @@ struct ContactOriginTests {
             let payload =
                 #"{"aps":{"alert":{"subtitle-loc-key":"K","subtitle-loc-args":["\#(argument)"],"body":"b"},"mutable-content":1}}"#
             let published = try await published(payload, after: localize)
-            #expect(published.alert == #"{"body":"b","subtitle":"\#(subtitle)"}"#)
-            #expect(published.stages == "localize=ok,contact=\(result)")
+            expect(published.alert, is: #"{"body":"b","subtitle":"\#(subtitle)"}"#)
+            expect(published.stages, is: "localize=ok,contact=\(result)")
         }
     }
 
@@ -76,10 +77,10 @@ struct ContactOriginTests {
         let payload = #"{"aps":{"alert":{"title":"c1"},"mutable-content":1},"E":7}"#
         let decrypt = try decrypt(("E", .member(JSONPointer(.title))))
         let published = try await published(payload, after: decrypt)
-        #expect(published.value == #"{"aps":{"alert":{"title":"(Encrypted)"},"mutable-content":1},"E":7}"#)
-        #expect(published.stages == "decrypt=failed:malformed,contact=skipped")
+        expect(published.value, is: #"{"aps":{"alert":{"title":"(Encrypted)"},"mutable-content":1},"E":7}"#)
+        expect(published.stages, is: "decrypt=failed:malformed,contact=skipped")
         let late = await Message(payload).publish(chain(after: [decrypt]), after: .seconds(60))
-        #expect(late?.value?.contains(#"{"title":"Someone","subtitle":"(Encrypted)","body":""}"#) == true)
+        expect(late?.value?.contains(#"{"title":"Someone","subtitle":"(Encrypted)","body":""}"#), is: true)
     }
 
     @Test("With a note behind them they stay what they were")
@@ -90,15 +91,14 @@ struct ContactOriginTests {
         let decrypted = try await published(
             #"{"aps":{"alert":"x","mutable-content":1},"E":"{pbagnpg:p1}","media-url":"u"}"#,
             after: try decrypt(("E", .member(JSONPointer(.body)))), attachment)
-        #expect(decrypted.value == #"{"aps":{"alert":"{contact:c1} 📷","mutable-content":1},"media-url":"u"}"#)
+        expect(decrypted.value, is: #"{"aps":{"alert":"{contact:c1} 📷","mutable-content":1},"media-url":"u"}"#)
         chain.options.fields = [JSONPointer(.subtitle)]
         let localize = try CatalogFixture(["en.lproj/Localizable.strings": #""K" = "From %@";"#]).stage()
         let localized = try await published(
             #"{"aps":{"alert":{"subtitle-loc-key":"K","subtitle-loc-args":["c1"]},"mutable-content":1},"media-url":"u"}"#,
             after: localize, attachment)
-        #expect(
-            localized.value
-                == #"{"aps":{"alert":{"subtitle":"From c1 📷"},"mutable-content":1},"media-url":"u"}"#)
+        expect(
+            localized.value, is: #"{"aps":{"alert":{"subtitle":"From c1 📷"},"mutable-content":1},"media-url":"u"}"#)
     }
 
     @Test("What another stage has put in its place is looked at")
@@ -111,7 +111,7 @@ struct ContactOriginTests {
                 content.body = "{contact:c1}"
                 return .ok
             })
-        #expect(published.value == #"{"aps":{"alert":"Zoë Martin","mutable-content":1}}"#)
+        expect(published.value, is: #"{"aps":{"alert":"Zoë Martin","mutable-content":1}}"#)
     }
 
     @Test("Undoing a stage undoes its marks")
@@ -132,8 +132,8 @@ struct ContactOriginTests {
         for (ciphertext, from, result) in [("p1", "Zoë Martin", "ok"), ("Fbzr grkg", "Some text", "skipped")] {
             let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"\#(ciphertext)"}"#
             let published = try await published(payload, after: decrypt)
-            #expect(published.value == #"{"aps":{"alert":"x","mutable-content":1},"from":"\#(from)"}"#)
-            #expect(published.stages == "decrypt=ok,contact=\(result)")
+            expect(published.value, is: #"{"aps":{"alert":"x","mutable-content":1},"from":"\#(from)"}"#)
+            expect(published.stages, is: "decrypt=ok,contact=\(result)")
         }
     }
 
@@ -143,8 +143,8 @@ struct ContactOriginTests {
         chain.options.includesDecrypted = true
         let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"{pbagnpg:p1}"}"#
         let decrypt = try decrypt(("E", .member(JSONPointer(.body))))
-        #expect(
-            await Message(payload).publish(chain(after: [decrypt]))?.value
-                == #"{"aps":{"alert":"Zoë Martin","mutable-content":1}}"#)
+        await expect(
+            Message(payload).publish(chain(after: [decrypt]))?.value,
+            is: #"{"aps":{"alert":"Zoë Martin","mutable-content":1}}"#)
     }
 }

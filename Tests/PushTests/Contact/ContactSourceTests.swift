@@ -1,4 +1,5 @@
 import PushmillLocalization
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -13,13 +14,13 @@ struct ContactSourceTests {
             ("topic", .file("/etc/pushmill/topic")),
         ])
     func source(_ text: String, _ expected: ContactSource) throws {
-        #expect(try SettingFormat.contactSource.parse(text, "/etc/pushmill") == expected)
+        try expect(SettingFormat.contactSource.parse(text, "/etc/pushmill"), is: expected)
     }
 
     @Test("A topic that can have no such name is none", arguments: ["topic:", "topic:a b", "topic:a/b", "topic:.."])
     func noTopic(_ text: String) {
         let mismatch = #expect(throws: SettingMismatch.self) { try SettingFormat.contactSource.parse(text, "") }
-        #expect(mismatch?.expected.hasPrefix("a topic's name") == true)
+        expect(mismatch?.expected.hasPrefix("a topic's name"), is: true)
     }
 
     @Test("A topic's name has 1 to 249 letters, digits, dots, dashes and underscores")
@@ -47,17 +48,17 @@ struct ContactSourceTests {
 
     @Test("A configured stage tells where its contacts are, and whether they are partitioned as events are")
     func configured() {
-        #expect(stage("contact").stage?.contactSource == .state)
+        expect(stage("contact").stage?.contactSource, is: .state)
         let file = stage(["contact": ["source": "people.jsonl"]])
-        #expect(file.stage?.contactSource == .file("/etc/pushmill/people.jsonl"))
+        expect(file.stage?.contactSource, is: .file("/etc/pushmill/people.jsonl"))
         let topic = stage(["contact": ["source": "topic:c", "co-partitioned": "true"]])
         #expect(topic.stage?.contactSource == .topic("c") && topic.stage?.hasCoPartitionedContacts == true)
-        #expect(stage(["contact": ["source": "topic:c"]]).stage?.hasCoPartitionedContacts == false)
+        expect(stage(["contact": ["source": "topic:c"]]).stage?.hasCoPartitionedContacts, is: false)
         #expect(stage("badge").stage?.contactSource == nil && stage("badge").stage?.hasCoPartitionedContacts == false)
         for (source, name) in [("state", "state"), ("a", "/etc/pushmill/a")] {
             let mistaken = stage(["contact": ["source": .init(stringLiteral: source), "co-partitioned": "true"]])
             let why = "only a topic has partitions, and the source is \(name)"
-            #expect(mistaken.messages == ["stages.contact.co-partitioned: \(why)"])
+            expect(mistaken.messages, is: ["stages.contact.co-partitioned: \(why)"])
         }
     }
 
@@ -101,6 +102,6 @@ struct ContactSourceTests {
             key.withUnsafeBytes { chain.prepare(recipient: { recipient }, key: $0) }
         }
         chain.prepare(recipient: { nil }, key: nil)
-        #expect(book.owners.withLock { $0 } == prepared)
+        expect(book.owners.withLock { $0 }, is: prepared)
     }
 }

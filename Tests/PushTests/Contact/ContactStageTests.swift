@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -58,8 +59,8 @@ struct ContactStageTests {
         ])
     func placeholders(_ alert: String, _ owner: String, _ expected: String, _ result: String) async throws {
         let (alert, stages) = try await named(alert, key: owner)
-        #expect(alert == expected)
-        #expect(stages == "contact=\(result)")
+        expect(alert, is: expected)
+        expect(stages, is: "contact=\(result)")
     }
 
     @Test("Thousands of names in one text are no more than are published, and no placeholder is shown")
@@ -84,7 +85,7 @@ struct ContactStageTests {
             let text = prefix + String(repeating: "é", count: 35_000)
             var content = try NotificationContent(#"{"aps":{"alert":"\#(text){contact:c1}","mutable-content":1}}"#)
             _ = try await stage.didReceive(&content, context: context)
-            #expect(content.body == prefix + String(repeating: "é", count: 8192 - prefix.count))
+            expect(content.body, is: prefix + String(repeating: "é", count: 8192 - prefix.count))
         }
     }
 
@@ -97,13 +98,13 @@ struct ContactStageTests {
         ])
     func untouched(_ alert: String) async throws {
         let (named, stages) = try await named(alert)
-        #expect(named == alert)
-        #expect(stages == "contact=skipped")
+        expect(named, is: alert)
+        expect(stages, is: "contact=skipped")
     }
 
     @Test("Without a recipient only the directory is asked", arguments: [nil, ""])
     func nobody(_ key: String?) async throws {
-        #expect(try await named(#""{contact:c9} {contact:c2}""#, key: key).alert == #""Public Name Someone""#)
+        try await expect(named(#""{contact:c9} {contact:c2}""#, key: key).alert, is: #""Public Name Someone""#)
     }
 
     @Test("The owner may be named elsewhere")
@@ -111,10 +112,10 @@ struct ContactStageTests {
         chain.options.owner = [.header(Array("on-behalf-of".utf8)), .member(JSONPointer(member: "to")), .key]
         let body = #""{contact:c1}""#
         let header = try #require(await Message(alert: body, ["on-behalf-of": "boris"]).publish(chain()))
-        #expect(header.alert == #""Мама""#)
-        #expect(try await named(body).alert == #""Zoë Martin""#)
+        expect(header.alert, is: #""Мама""#)
+        try await expect(named(body).alert, is: #""Zoë Martin""#)
         let payload = #"{"to":"boris","aps":{"mutable-content":1,"alert":"{contact:c1}"}}"#
-        #expect(await Message(payload).publish(chain())?.value == payload.replacing("{contact:c1}", with: "Мама"))
+        await expect(Message(payload).publish(chain())?.value, is: payload.replacing("{contact:c1}", with: "Мама"))
     }
 
     @Test(
@@ -131,15 +132,15 @@ struct ContactStageTests {
     mutating func fields(_ alert: String, _ expected: String, _ result: String) async throws {
         chain.options.fields = [try #require(JSONPointer("/aps/alert/subtitle"))]
         let (alert, stages) = try await named(alert)
-        #expect(alert == expected)
-        #expect(stages == "contact=\(result)")
+        expect(alert, is: expected)
+        expect(stages, is: "contact=\(result)")
     }
 
     @Test("A field outside of the alert is an identifier too")
     mutating func otherField() async throws {
         chain.options.fields = [JSONPointer(member: "from")]
         let payload = #"{"from":"c1","aps":{"alert":"b","mutable-content":1}}"#
-        #expect(await Message(payload).publish(chain())?.value == payload.replacing("c1", with: "Zoë Martin"))
+        await expect(Message(payload).publish(chain())?.value, is: payload.replacing("c1", with: "Zoë Martin"))
     }
 
     @Test(
@@ -153,8 +154,8 @@ struct ContactStageTests {
     mutating func repeatedField(_ fields: [String], _ alert: String, _ expected: String) async throws {
         chain.options.fields = fields.compactMap { JSONPointer($0) }
         let (alert, stages) = try await named(alert)
-        #expect(alert == expected)
-        #expect(stages == "contact=ok")
+        expect(alert, is: expected)
+        expect(stages, is: "contact=ok")
     }
 
     @Test("Arguments that are left for the device get their names, and the key stays")
@@ -163,17 +164,17 @@ struct ContactStageTests {
             #"{"title-loc-key":"FROM","title-loc-args":["{contact:c1}",1,"{contact:c3}"],"title":"{contact:c9}","body":"b"}"#
         let expected =
             #"{"title-loc-key":"FROM","title-loc-args":["Zoë Martin",1,"{contact:c1}"],"title":"Public Name","body":"b"}"#
-        #expect(try await named(alert).alert == expected)
+        try await expect(named(alert).alert, is: expected)
     }
 
     @Test("The last chance shows the fallback and asks nobody")
     func lastChance() throws {
         let delivery = Delivery()
         let message = Message(alert: #"{"title":"{contact:c1}","loc-key":"K","loc-args":["{contact:c2}"]}"#)
-        #expect(message.begin(chain(), delivery, after: .seconds(30)).verdict == Verdict(.bestAttempt))
+        expect(message.begin(chain(), delivery, after: .seconds(30)).verdict, is: Verdict(.bestAttempt))
         let published = Published(Verdict(.bestAttempt), delivery)
-        #expect(published.alert == #"{"title":"Someone","loc-key":"K","loc-args":["Someone"]}"#)
-        #expect(published.stages == "contact=expired")
+        expect(published.alert, is: #"{"title":"Someone","loc-key":"K","loc-args":["Someone"]}"#)
+        expect(published.stages, is: "contact=expired")
     }
 
     @Test("The fallback is the catalog's, in the recipient's language, if it is a key there")
@@ -185,8 +186,8 @@ struct ContactStageTests {
         let alert = #"{"body":"{contact:c77}: Hallo {contact:c1}"}"#
         for (locale, name) in [("de-AT", "Jemand"), ("fr", "Someone"), ("", "Someone")] {
             let published = await Message(alert: alert, ["locale": locale]).publish(chain())
-            #expect(published?.alert == #"{"body":"\#(name): Hallo Zoë Martin"}"#)
-            #expect(published?.stages == "contact=miss")
+            expect(published?.alert, is: #"{"body":"\#(name): Hallo Zoë Martin"}"#)
+            expect(published?.stages, is: "contact=miss")
         }
     }
 
@@ -194,8 +195,8 @@ struct ContactStageTests {
     mutating func unavailable() async throws {
         chain.book = ListedContacts([:], isUnavailable: true)
         let (alert, stages) = try await named(#""{contact:c1} and {contact:c1}""#)
-        #expect(alert == #""Someone and Someone""#)
-        #expect(stages == "contact=failed:unavailable")
+        expect(alert, is: #""Someone and Someone""#)
+        expect(stages, is: "contact=failed:unavailable")
     }
 
     @Test("A text longer than the stack's share is named as well", arguments: [900, 5000, 16_000])
@@ -204,8 +205,8 @@ struct ContactStageTests {
         var content = try NotificationContent(#"{"aps":{"alert":"\#(filling){contact:c1}","mutable-content":1}}"#)
         let context = StageContext.sample(chain())
         let stage = try #require(context.chain.links.last?.stage)
-        #expect(try await stage.didReceive(&content, context: context) == .ok)
-        #expect(content.body == filling + "Directory Zoe")
+        try await expect(stage.didReceive(&content, context: context), is: .ok)
+        expect(content.body, is: filling + "Directory Zoe")
     }
 
     @Test("The stage does what its settings say")
@@ -222,17 +223,17 @@ struct ContactStageTests {
         ])
         let stages = StageRegistry().read("stages", from: &settings)
         settings.finish()
-        #expect(settings.messages == [])
+        expect(settings.messages, is: [])
         let resources = StageResources(
             log: { _, _, _ in }, watcher: FileWatcher { _, _, _ in },
             contacts: { source in
-                #expect(source == .file("/etc/pushmill/people.jsonl"))
+                expect(source, is: .file("/etc/pushmill/people.jsonl"))
                 return ListedContacts.sample
             })
         let stage = try await #require(stages.first).build(resources)
         let message = Message(
             alert: #"{"subtitle":"c77","body":"{contact:c2}!"}"#, ["on-behalf-of": "anna"], key: "boris")
         let published = await message.publish(Chain([ChainLink(stage)]))
-        #expect(published?.alert == #"{"subtitle":"Nobody","body":"علي حسن!"}"#)
+        expect(published?.alert, is: #"{"subtitle":"Nobody","body":"علي حسن!"}"#)
     }
 }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillLocalization
@@ -14,13 +15,13 @@ struct ContactTextTests {
             ("\u{200B}\u{FEFF}\n\u{200F}", ""), ("山田\u{3000}太郎", "山田\u{3000}太郎"),
         ])
     func cleaning(_ name: String, _ expected: String) {
-        #expect(String(decoding: ContactName.clean(name.utf8Span.span.bytes), as: UTF8.self) == expected)
+        expect(String(decoding: ContactName.clean(name.utf8Span.span.bytes), as: UTF8.self), is: expected)
     }
 
     @Test("What is no UTF-8 becomes U+FFFD")
     func invalidName() {
         let bytes: [UInt8] = [0x61, 0xFF, 0x62]
-        #expect(String(decoding: ContactName.clean(bytes.span.bytes), as: UTF8.self) == "a\u{FFFD}b")
+        expect(String(decoding: ContactName.clean(bytes.span.bytes), as: UTF8.self), is: "a\u{FFFD}b")
     }
 
     @Test(
@@ -31,8 +32,8 @@ struct ContactTextTests {
         ] as [(String, UInt8)])
     func direction(_ text: String, _ expected: UInt8) {
         let bytes = Array(text.utf8)
-        #expect(TextDirection(of: bytes.span).rawValue == expected)
-        #expect(TextDirection(ofFirstLetterIn: bytes.span).rawValue == expected & 3)
+        expect(TextDirection(of: bytes.span).rawValue, is: expected)
+        expect(TextDirection(ofFirstLetterIn: bytes.span).rawValue, is: expected & 3)
     }
 
     @Test(
@@ -43,11 +44,11 @@ struct ContactTextTests {
         ] as [(String, UInt8)])
     func edges(_ text: String, _ expected: UInt8) {
         let bytes = Array(text.utf8)
-        #expect(TextDirection(of: bytes.span).rawValue == expected)
+        expect(TextDirection(of: bytes.span).rawValue, is: expected)
         // A part of a letter is none, and what follows is looked at.
         for count in 1..<max(1, bytes.count) {
-            #expect(TextDirection(of: Array(bytes[..<count]).span).rawValue == 0)
-            #expect(TextDirection(of: ([bytes[count]] + Array("a".utf8)).span).rawValue == 1)
+            expect(TextDirection(of: Array(bytes[..<count]).span).rawValue, is: 0)
+            expect(TextDirection(of: ([bytes[count]] + Array("a".utf8)).span).rawValue, is: 1)
         }
     }
 
@@ -77,9 +78,9 @@ struct ContactTextTests {
         ])
     func isolates(_ text: String, _ expected: String) async {
         var chain = ContactChain()
-        #expect(await Message(alert: "\"\(text)\"").publish(chain())?.alert == "\"\(expected)\"")
+        await expect(Message(alert: "\"\(text)\"").publish(chain())?.alert, is: "\"\(expected)\"")
         chain.options.isolates = false
         let plain = expected.filter { $0 != "\u{2068}" && $0 != "\u{2069}" }
-        #expect(await Message(alert: "\"\(text)\"").publish(chain())?.alert == "\"\(plain)\"")
+        await expect(Message(alert: "\"\(text)\"").publish(chain())?.alert, is: "\"\(plain)\"")
     }
 }

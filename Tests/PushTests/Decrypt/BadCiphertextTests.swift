@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillCiphers
@@ -9,10 +10,10 @@ struct BadCiphertextTests {
     private func fails(_ bad: BadCiphertext) async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text, bad.change)
         let result = try await fixture.publish(bad.text)
-        #expect(result.stages == "decrypt=failed:\(bad.reason.reason)")
-        #expect(result.body == "(Encrypted)")
-        #expect(result.content.title == "T")
-        #expect(result.ciphertext == bad.text)
+        expect(result.stages, is: "decrypt=failed:\(bad.reason.reason)")
+        expect(result.body, is: "(Encrypted)")
+        expect(result.content.title, is: "T")
+        expect(result.ciphertext, is: bad.text)
     }
 
     @Test("JWE", arguments: try BadCiphertext.jwe())
@@ -23,8 +24,8 @@ struct BadCiphertextTests {
         let fixture = try DecryptFixture(keys: DecryptKeys.text, bad.change)
         let good = try DecryptKeys.seal("x", .jwe, "k1")
         let before = try await fixture.publish(good).body
-        #expect(try await fixture.publish(bad.text).stages == "decrypt=failed:\(bad.reason.reason)")
-        #expect(try await fixture.publish(good).body == before)
+        try await expect(fixture.publish(bad.text).stages, is: "decrypt=failed:\(bad.reason.reason)")
+        try await expect(fixture.publish(good).body, is: before)
     }
 
     @Test("Other forms", arguments: try BadCiphertext.forms())
@@ -37,9 +38,9 @@ struct BadCiphertextTests {
         var content = try NotificationContent(
             #"{"aps":{"alert":"?","mutable-content":1},"ENCRYPTED_DATA":"\#(bad.text)"}"#)
         let result = try await fixture.stage.didReceive(&content, context: fixture.context)
-        #expect(result == .failed(bad.reason.reason))
-        #expect(content.body == "(Encrypted)")
-        #expect(content.string(at: JSONPointer(member: "ENCRYPTED_DATA")) == bad.text)
+        expect(result, is: .failed(bad.reason.reason))
+        expect(content.body, is: "(Encrypted)")
+        expect(content.string(at: JSONPointer(member: "ENCRYPTED_DATA")), is: bad.text)
     }
 
     @Test("A zip of some words does open")
@@ -47,7 +48,7 @@ struct BadCiphertextTests {
         let fixture = try DecryptFixture(keys: DecryptKeys.text)
         let text = try DecryptKeys.direct(
             #"{"alg":"dir","enc":"A256GCM","kid":"k1","zip":"DEF"}"#, content: BadCiphertext.zipped)
-        #expect(try await fixture.publish(text).body == "inflated, inflated, inflated")
+        try await expect(fixture.publish(text).body, is: "inflated, inflated, inflated")
     }
 
     @Test("A member that is no string", arguments: ["1", "{}", #"["eyJ"]"#, "true"])
@@ -55,8 +56,8 @@ struct BadCiphertextTests {
         let fixture = try DecryptFixture(keys: DecryptKeys.text)
         let payload = #"{"aps":{"alert":"?","mutable-content":1},"ENCRYPTED_DATA":\#(value)}"#
         let result = try await fixture.publish(Message(payload))
-        #expect(result.stages == "decrypt=failed:malformed")
-        #expect(result.body == "(Encrypted)")
+        expect(result.stages, is: "decrypt=failed:malformed")
+        expect(result.body, is: "(Encrypted)")
     }
 
     @Test("A member that is null is none")
@@ -64,8 +65,8 @@ struct BadCiphertextTests {
         let fixture = try DecryptFixture(keys: DecryptKeys.text)
         let payload = #"{"aps":{"alert":"?","mutable-content":1},"ENCRYPTED_DATA":null}"#
         let result = try await fixture.publish(Message(payload))
-        #expect(result.stages == "decrypt=skipped")
-        #expect(result.body == "?")
+        expect(result.stages, is: "decrypt=skipped")
+        expect(result.body, is: "?")
     }
 
     @Test("A set without a key for it", arguments: DecryptKeys.uses.map(\.key).filter { $0 != "k3" })
@@ -73,6 +74,6 @@ struct BadCiphertextTests {
         let fixture = try DecryptFixture(keys: "{\"keys\":[\(try KeyGenerator.text(.wrap128, name: "k3"))]}")
         let form = try #require(DecryptKeys.form(of: name))
         let result = try await fixture.publish(try DecryptKeys.seal("x", form, name))
-        #expect(result.stages == "decrypt=failed:no-key")
+        expect(result.stages, is: "decrypt=failed:no-key")
     }
 }

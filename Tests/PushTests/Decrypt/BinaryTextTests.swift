@@ -29,14 +29,14 @@ struct BinaryTextTests {
             for text in [base64, bare, hex, hex.uppercased(), lines, base64 + "\n"] {
                 // A few letters may be both; that is hex.
                 guard count > 8 || text != bare && text != base64 else { continue }
-                #expect(decode(text) == bytes, "\(text)")
+                expect(decode(text), is: bytes, "\(text)")
             }
-            #expect(decode(hex, as: .hex) == bytes)
-            #expect(decode(base64, as: .base64) == bytes)
-            #expect(decode(bare, as: .base64url) == bytes)
-            #expect(decode(Z85.text(bytes), as: .z85) == bytes)
-            #expect(try BinaryText.bytes(ofBare: bare) == bytes)
-            #expect(SealedText(bytes).text == base64)
+            expect(decode(hex, as: .hex), is: bytes)
+            expect(decode(base64, as: .base64), is: bytes)
+            expect(decode(bare, as: .base64url), is: bytes)
+            expect(decode(Z85.text(bytes), as: .z85), is: bytes)
+            try expect(BinaryText.bytes(ofBare: bare), is: bytes)
+            expect(SealedText(bytes).text, is: base64)
         }
     }
 
@@ -64,7 +64,7 @@ struct BinaryTextTests {
             ("", []),
             ("30", [0xFF]), ("960", [0xFF, 0xFF]), ("0000002", [0, 0, 0, 0, 2]),
         ] as [(String, [UInt8])])
-    func z85(text: String, bytes: [UInt8]) { #expect(decode(text, as: .z85) == bytes) }
+    func z85(text: String, bytes: [UInt8]) { expect(decode(text, as: .z85), is: bytes) }
 
     @Test("Parts of a JWE have neither padding nor line breaks", arguments: ["AA==", "AAAA\n", "AA\nAA", "AAAA="])
     func bare(text: String) { #expect(throws: DecryptFailure.malformed) { try BinaryText.bytes(ofBare: text) } }
@@ -76,7 +76,7 @@ struct BinaryTextTests {
         for _ in 0..<20_000 {
             var bytes = Array("Grüße 👋🏽 at 12, \u{FFFF}\u{10FFFF}é".utf8)
             random.mutate(&bytes)
-            #expect(isText(bytes) == (String(validating: bytes, as: UTF8.self) != nil), "\(bytes)")
+            expect(isText(bytes), is: (String(validating: bytes, as: UTF8.self) != nil), "\(bytes)")
         }
         #expect(isText([]))
     }
@@ -89,7 +89,7 @@ struct BinaryTextTests {
         bytes.withUnsafeBytes { bytes in
             for count in 0...bytes.count {
                 let part = UnsafeRawBufferPointer(rebasing: bytes[..<count])
-                #expect(UTF8Scalar.isText(part) == (String(validating: part, as: UTF8.self) != nil), "\(count)")
+                expect(UTF8Scalar.isText(part), is: (String(validating: part, as: UTF8.self) != nil), "\(count)")
             }
         }
     }

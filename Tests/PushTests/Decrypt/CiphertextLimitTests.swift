@@ -23,11 +23,11 @@ struct CiphertextLimitTests {
     func plaintext(over: Int) async throws {
         let text = text(Self.limit + over)
         let (okay, large) = ("ok \(Self.limit)", "failed:too-large")
-        #expect(try await open(try DecryptKeys.seal(text, .jwe, "k1")) == (over == 0 ? okay : large))
-        #expect(try await open(text) { $0.formats = [.rot13] } == (over == 0 ? okay : large))
+        try await expect(open(try DecryptKeys.seal(text, .jwe, "k1")), is: (over == 0 ? okay : large))
+        try await expect(open(text) { $0.formats = [.rot13] }, is: (over == 0 ? okay : large))
         // Nothing authenticates it: only what has a block too many is called large.
         let blocks = try await open(try DecryptKeys.seal(text, .openSSL, "pw"))
-        #expect(blocks == (over == 0 ? okay : over < 16 ? "failed:authentication" : large))
+        expect(blocks, is: (over == 0 ? okay : over < 16 ? "failed:authentication" : large))
     }
 
     /// Raw DEFLATE, in blocks that are stored as they are.
@@ -45,7 +45,7 @@ struct CiphertextLimitTests {
     @Test("A zip inflates to 64 KiB at most", arguments: [(limit, "ok \(limit)"), (limit + 1, "failed:too-large")])
     func zip(count: Int, result: String) async throws {
         let header = #"{"alg":"dir","enc":"A256GCM","kid":"k1","zip":"DEF"}"#
-        #expect(try await open(try DecryptKeys.direct(header, content: stored(count))) == result)
+        try await expect(open(try DecryptKeys.direct(header, content: stored(count))), is: result)
     }
 
     @Test(
@@ -53,15 +53,15 @@ struct CiphertextLimitTests {
         arguments: [(131_072, "authentication"), (131_073, "too-large")])
     func ciphertext(count: Int, reason: String) async throws {
         let text = String(repeating: "A", count: count)
-        #expect(try await open(text) { $0.formats = [.aesGCM] } == "failed:\(reason)")
+        try await expect(open(text) { $0.formats = [.aesGCM] }, is: "failed:\(reason)")
     }
 
     @Test("Nonce and tag alone are an empty text, and what is a byte shorter is nothing")
     func shortest() async throws {
         let sealed = BinaryText.bytes(Array(try DecryptKeys.seal("", .aesGCM, "raw").utf8).span)
-        #expect(sealed.count == 28)
-        #expect(try await open(SealedText(sealed).text) { $0.formats = [.aesGCM] } == "ok 0")
-        #expect(try await open(SealedText(sealed.dropLast()).text) { $0.formats = [.aesGCM] } == "failed:malformed")
+        expect(sealed.count, is: 28)
+        try await expect(open(SealedText(sealed).text) { $0.formats = [.aesGCM] }, is: "ok 0")
+        try await expect(open(SealedText(sealed.dropLast()).text) { $0.formats = [.aesGCM] }, is: "failed:malformed")
     }
 
     @Test("Whatever came before, each opens: keys and ciphers do not get in each other's way")

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillCiphers
@@ -50,10 +51,10 @@ struct DecryptFieldTests {
                 "a": try DecryptKeys.seal("A", .jwe, "k1"), "b": try DecryptKeys.seal("B\n", .openSSL, "pw"),
                 "c": try DecryptKeys.seal("C", .jwe, "ec"),
             ], fixture)
-        #expect(result.stages == "decrypt=ok")
-        #expect(
-            result.payload
-                == #"{"aps":{"alert":{"title":"A","body":"B\n"},"mutable-content":1},"chat":{"room":"C"}}"#)
+        expect(result.stages, is: "decrypt=ok")
+        expect(
+            result.payload, is: #"{"aps":{"alert":{"title":"A","body":"B\n"},"mutable-content":1},"chat":{"room":"C"}}"#
+        )
     }
 
     @Test("A field that fails shows the placeholder in its own place, and the others stay")
@@ -61,15 +62,14 @@ struct DecryptFieldTests {
         let fixture = try fixture([("/a", "/aps/alert/title"), ("/b", "/aps/alert/body"), ("/c", "/room")])
         let body = try DecryptKeys.seal("B", .jwe, "k1")
         var result = try await publish(["a": "bad!", "b": body], fixture)
-        #expect(result.stages == "decrypt=failed:malformed")
-        #expect(
-            result.payload
-                == #"{"aps":{"alert":{"title":"(Encrypted)","body":"B"},"mutable-content":1},"a":"bad!"}"#)
+        expect(result.stages, is: "decrypt=failed:malformed")
+        expect(
+            result.payload, is: #"{"aps":{"alert":{"title":"(Encrypted)","body":"B"},"mutable-content":1},"a":"bad!"}"#)
         result = try await publish(["b": body, "c": "bad!"], fixture)
-        #expect(result.payload == #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1},"c":"bad!"}"#)
+        expect(result.payload, is: #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1},"c":"bad!"}"#)
         result = try await publish(["c": "bad!"], fixture)
-        #expect(
-            result.payload == #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1},"c":"bad!"}"#)
+        expect(
+            result.payload, is: #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1},"c":"bad!"}"#)
     }
 
     @Test("A body that was merged stays where another field fails, or is not there")
@@ -77,26 +77,25 @@ struct DecryptFieldTests {
         let merged = try DecryptKeys.direct(content: Array(#"{"body":"B"}"#.utf8))
         let shown = #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1}"#
         var result = try await publish(["e": merged, "c": "bad!"], try fixture([("/e", "merge"), ("/c", "/room")]))
-        #expect(result.payload == shown + #","c":"bad!"}"#)
+        expect(result.payload, is: shown + #","c":"bad!"}"#)
         result = try await publish(["e": merged], try fixture([("/e", "merge"), ("/c", "/room")], isRequired: true))
-        #expect(result.stages == "decrypt=failed:malformed")
-        #expect(result.payload == shown + "}")
+        expect(result.stages, is: "decrypt=failed:malformed")
+        expect(result.payload, is: shown + "}")
         let other = try DecryptKeys.direct(content: Array(#"{"title":"S"}"#.utf8))
         result = try await publish(["e": other, "c": "bad!"], try fixture([("/e", "merge"), ("/c", "/room")]))
-        #expect(
-            result.payload == #"{"aps":{"alert":{"title":"S","body":"(Encrypted)"},"mutable-content":1},"c":"bad!"}"#)
+        expect(
+            result.payload, is: #"{"aps":{"alert":{"title":"S","body":"(Encrypted)"},"mutable-content":1},"c":"bad!"}"#)
     }
 
     @Test("The body of a string alert, and a text in the place of its key")
     func alerts() async throws {
         let fixture = try fixture([("/e", "/aps/alert/body")])
         let text = try DecryptKeys.seal("B", .jwe, "k1")
-        #expect(
-            try await publish(["e": text], alert: #""?""#, fixture).payload
-                == #"{"aps":{"alert":"B","mutable-content":1}}"#)
-        #expect(
-            try await publish(["e": text], alert: #"{"loc-key":"K","loc-args":["x"]}"#, fixture).payload
-                == #"{"aps":{"alert":{"body":"B"},"mutable-content":1}}"#)
+        try await expect(
+            publish(["e": text], alert: #""?""#, fixture).payload, is: #"{"aps":{"alert":"B","mutable-content":1}}"#)
+        try await expect(
+            publish(["e": text], alert: #"{"loc-key":"K","loc-args":["x"]}"#, fixture).payload,
+            is: #"{"aps":{"alert":{"body":"B"},"mutable-content":1}}"#)
     }
 
     @Test("In place")
@@ -104,7 +103,7 @@ struct DecryptFieldTests {
         let fixture = try fixture([("/aps/alert/body", "/aps/alert/body")])
         let sealed = try DecryptKeys.seal("B", .jwe, "k1")
         let result = try await publish([:], alert: #"{"title":"T","body":"\#(sealed)"}"#, fixture)
-        #expect(result.payload == #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1}}"#)
+        expect(result.payload, is: #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1}}"#)
     }
 
     @Test(
@@ -117,8 +116,8 @@ struct DecryptFieldTests {
         let sealed = try DecryptKeys.seal("B", .jwe, "k1")
         let alert = isString ? "\"\(sealed)\"" : #"{"title":"T","body":"\#(sealed)"}"#
         let result = try await publish([:], alert: alert, try fixture([(from, to)]))
-        #expect(result.stages == "decrypt=ok")
-        #expect(result.payload == #"{"aps":{"alert":"B","mutable-content":1}}"#)
+        expect(result.stages, is: "decrypt=ok")
+        expect(result.payload, is: #"{"aps":{"alert":"B","mutable-content":1}}"#)
     }
 
     @Test("A member of an object takes the place of the ciphertext that it comes from")
@@ -129,15 +128,15 @@ struct DecryptFieldTests {
             ("/aps/alert", "\"\(texts)\""),
         ] {
             let result = try await publish([:], alert: alert, try fixture([(from, "merge")]))
-            #expect(result.stages == "decrypt=ok")
+            expect(result.stages, is: "decrypt=ok")
             let content = try NotificationContent(try #require(result.payload))
             #expect(content.title == "S" && content.body == "B", "\(from) of \(alert)")
         }
         let message = try DecryptKeys.direct(content: Array(#"{"msg":"M"}"#.utf8))
         let result = try await publish(["msg": message], try fixture([("/msg", "merge")], members: ["msg"]))
-        #expect(result.stages == "decrypt=ok")
-        #expect(
-            result.payload == #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1},"msg":"M"}"#)
+        expect(result.stages, is: "decrypt=ok")
+        expect(
+            result.payload, is: #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1},"msg":"M"}"#)
     }
 
     @Test("Elements of an array keep their places, for other fields and for the device")
@@ -152,29 +151,28 @@ struct DecryptFieldTests {
         let texts = try ["A", "B", "C"].map { try DecryptKeys.seal($0, .jwe, "k1") }
         let several = try fixture([("/e/0", "/aps/alert/title"), ("/e/1", "/aps/alert/body"), ("/e/2", "/room")])
         var result = await publish(texts, several)
-        #expect(result.stages == "decrypt=ok")
-        #expect(
-            result.payload
-                == #"{"aps":{"alert":{"title":"A","body":"B"},"mutable-content":1},"e":[null,null,null],"room":"C"}"#)
+        expect(result.stages, is: "decrypt=ok")
+        expect(
+            result.payload,
+            is: #"{"aps":{"alert":{"title":"A","body":"B"},"mutable-content":1},"e":[null,null,null],"room":"C"}"#)
         result = await publish([texts[0], "bad!", texts[2]], several)
-        #expect(result.stages == "decrypt=failed:malformed")
-        #expect(
-            result.payload
-                == #"{"aps":{"alert":{"title":"A","body":"(Encrypted)"},"mutable-content":1},"e":[null,"bad!",null],"#
+        expect(result.stages, is: "decrypt=failed:malformed")
+        expect(
+            result.payload,
+            is: #"{"aps":{"alert":{"title":"A","body":"(Encrypted)"},"mutable-content":1},"e":[null,"bad!",null],"#
                 + #""room":"C"}"#)
         let merged = try DecryptKeys.direct(content: Array(#"{"body":"M"}"#.utf8))
         result = await publish([merged, texts[0]], try fixture([("/e/0", "merge"), ("/e/1", "/aps/alert/title")]))
-        #expect(result.stages == "decrypt=ok")
-        #expect(
-            result.payload
-                == #"{"aps":{"alert":{"title":"A","body":"M"},"mutable-content":1},"e":[null,null]}"#)
+        expect(result.stages, is: "decrypt=ok")
+        expect(
+            result.payload, is: #"{"aps":{"alert":{"title":"A","body":"M"},"mutable-content":1},"e":[null,null]}"#)
     }
 
     @Test("A target behind a number cannot be made")
     func blocked() async throws {
         let fixture = try fixture([("/e", "/aps/mutable-content/x")])
         let result = try await publish(["e": try DecryptKeys.seal("B", .jwe, "k1")], fixture)
-        #expect(result.stages == "decrypt=failed:malformed")
+        expect(result.stages, is: "decrypt=failed:malformed")
     }
 
     @Test("An object is merged, as it is spelled")
@@ -182,10 +180,10 @@ struct DecryptFieldTests {
         let result = try await merged(
             #"{"title":"a\u00e9", "n": [1e2,{"x":null}], "subtitle":"S","n\u0032":3,"n":4}"#,
             ["title", "subtitle", "n", "n2"])
-        #expect(result.stages == "decrypt=ok")
-        #expect(
-            result.payload
-                == #"{"aps":{"alert":{"title":"aé","body":"?","subtitle":"S"},"mutable-content":1},"n2":3,"n":4}"#)
+        expect(result.stages, is: "decrypt=ok")
+        expect(
+            result.payload,
+            is: #"{"aps":{"alert":{"title":"aé","body":"?","subtitle":"S"},"mutable-content":1},"n2":3,"n":4}"#)
     }
 
     @Test(
@@ -193,8 +191,8 @@ struct DecryptFieldTests {
         arguments: [(#"{"title":"A","title":null}"#, "T"), (#"{"title":1,"t\u0069tle":"A"}"#, "A")])
     func repeatedMember(plaintext: String, title: String) async throws {
         let result = try await merged(plaintext)
-        #expect(result.stages == "decrypt=ok")
-        #expect(result.payload == #"{"aps":{"alert":{"title":"\#(title)","body":"?"},"mutable-content":1}}"#)
+        expect(result.stages, is: "decrypt=ok")
+        expect(result.payload, is: #"{"aps":{"alert":{"title":"\#(title)","body":"?"},"mutable-content":1}}"#)
     }
 
     // (trust 3)
@@ -202,28 +200,28 @@ struct DecryptFieldTests {
     func listed() async throws {
         let plaintext = #"{"access_token":"T0","title":"S","chat":{"id":7},"body":"B","token\u005f":1,"subtitle":"U"}"#
         let standard = try await merged(plaintext)
-        #expect(standard.stages == "decrypt=ok")
-        #expect(
-            standard.payload == #"{"aps":{"alert":{"title":"S","body":"B","subtitle":"U"},"mutable-content":1}}"#)
+        expect(standard.stages, is: "decrypt=ok")
+        expect(
+            standard.payload, is: #"{"aps":{"alert":{"title":"S","body":"B","subtitle":"U"},"mutable-content":1}}"#)
         let named = try await merged(plaintext, ["body", "chat", "token_"])
-        #expect(
-            named.payload
-                == #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1},"chat":{"id":7},"token_":1}"#)
+        expect(
+            named.payload,
+            is: #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1},"chat":{"id":7},"token_":1}"#)
         // A text that is not listed may be anything.
-        #expect(try await merged(#"{"title":1,"chat":2}"#, ["chat"]).stages == "decrypt=ok")
+        try await expect(merged(#"{"title":1,"chat":2}"#, ["chat"]).stages, is: "decrypt=ok")
     }
 
     @Test("An object of 256 members is merged, and no larger one", arguments: [(256, "ok"), (257, "failed:too-large")])
     func mostMembers(count: Int, result: String) async throws {
         let others = (1..<count).map { ",\"m\($0)\":1" }.joined()
-        #expect(try await merged("{\"title\":\"X\"\(others)}").stages == "decrypt=\(result)")
+        try await expect(merged("{\"title\":\"X\"\(others)}").stages, is: "decrypt=\(result)")
     }
 
     @Test("A member of it that is null is none")
     func nullMember() async throws {
         let result = try await merged(#"{"title":null,"body":"B"}"#)
-        #expect(result.stages == "decrypt=ok")
-        #expect(result.payload == #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1}}"#)
+        expect(result.stages, is: "decrypt=ok")
+        expect(result.payload, is: #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1}}"#)
     }
 
     @Test(
@@ -236,11 +234,10 @@ struct DecryptFieldTests {
         ])
     func refused(plaintext: String, reason: DecryptFailure) async throws {
         let result = try await merged(plaintext)
-        #expect(result.stages == "decrypt=failed:\(reason.reason)")
-        #expect(
+        expect(result.stages, is: "decrypt=failed:\(reason.reason)")
+        expect(
             result.payload?.hasPrefix(
-                #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1},"e":"ey"#)
-                == true)
+                #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1},"e":"ey"#), is: true)
     }
 
     @Test(
@@ -261,19 +258,19 @@ struct DecryptFieldTests {
                 [("/e", "/aps/alert/body"), ("/o", "merge")], members: ["title", "n"], hasEntities: hasEntities)
             let (stages, payload) = try await publish(["e": sealed, "o": object], fixture)
             let content = try NotificationContent(try #require(payload))
-            #expect(stages == "decrypt=ok")
-            #expect(content.body == expected)
-            #expect(content.title == expected)
-            #expect(content.string(at: JSONPointer(member: "n")) == "&amp;")
+            expect(stages, is: "decrypt=ok")
+            expect(content.body, is: expected)
+            expect(content.title, is: expected)
+            expect(content.string(at: JSONPointer(member: "n")), is: "&amp;")
         }
     }
 
     @Test("Nothing to decrypt is skipped, unless it is required")
     func absent() async throws {
-        #expect(try await publish([:], try fixture([("/e", "merge")])).stages == "decrypt=skipped")
+        try await expect(publish([:], try fixture([("/e", "merge")])).stages, is: "decrypt=skipped")
         let result = try await publish([:], try fixture([("/e", "merge")], isRequired: true))
-        #expect(result.stages == "decrypt=failed:malformed")
-        #expect(result.payload == #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1}}"#)
+        expect(result.stages, is: "decrypt=failed:malformed")
+        expect(result.payload, is: #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1}}"#)
     }
 
     @Test("The last chance: a subtitle that says so, no body, where there is something to decrypt")
@@ -282,21 +279,21 @@ struct DecryptFieldTests {
             let stage = try fixture([("/e", "merge")], isRequired: isRequired)
             var content = try NotificationContent(
                 #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1}\#(member)}"#)
-            #expect(stage.stage.timeWillExpire(&content, context: stage.context) == .expired)
+            expect(stage.stage.timeWillExpire(&content, context: stage.context), is: .expired)
             return content.rendered
         }
         let shown = #"{"aps":{"alert":{"title":"T","body":"","subtitle":"(Encrypted)"},"mutable-content":1}"#
-        #expect(try edited(#","e":"x""#) == shown + #","e":"x"}"#)
-        #expect(try edited("", isRequired: true) == shown + "}")
-        #expect(try edited("") == #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1}}"#)
+        try expect(edited(#","e":"x""#), is: shown + #","e":"x"}"#)
+        try expect(edited("", isRequired: true), is: shown + "}")
+        try expect(edited(""), is: #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1}}"#)
     }
 
     @Test("At the last chance nobody reads ciphertext that stands in the title's own place")
     func expiredInPlace() throws {
         let stage = try fixture([("/aps/alert/title", "/aps/alert/title")])
         var content = try NotificationContent(#"{"aps":{"alert":{"title":"c2VjcmV0","body":"?"}}}"#)
-        #expect(stage.stage.timeWillExpire(&content, context: stage.context) == .expired)
-        #expect(content.rendered == #"{"aps":{"alert":{"body":"","subtitle":"(Encrypted)"}}}"#)
+        expect(stage.stage.timeWillExpire(&content, context: stage.context), is: .expired)
+        expect(content.rendered, is: #"{"aps":{"alert":{"body":"","subtitle":"(Encrypted)"}}}"#)
     }
 
     @Test("What was decrypted is marked, so that a later stage can tell")
@@ -304,7 +301,7 @@ struct DecryptFieldTests {
         let fixture = try fixture([("/e", "/aps/alert/body"), ("/f", "/x/y")])
         var content = try NotificationContent(
             #"{"aps":{"alert":"?"},"e":"\#(try DecryptKeys.direct())","f":"\#(try DecryptKeys.direct())"}"#)
-        #expect(try await fixture.stage.didReceive(&content, context: fixture.context) == .ok)
+        try await expect(fixture.stage.didReceive(&content, context: fixture.context), is: .ok)
         for pointer in ["/aps/alert/body", "/x/y"] {
             let node = try #require(JSONPointer(pointer).flatMap(content.node(at:)))
             #expect(content.isDecrypted(node), "\(pointer)")

@@ -15,7 +15,7 @@ struct DecryptSettingsTests {
     }
 
     @Test("Keys are enough")
-    func least() { #expect(read(["keys": "k.json"]).messages == []) }
+    func least() { expect(read(["keys": "k.json"]).messages, is: []) }
 
     @Test("All that there is")
     func all() {
@@ -36,14 +36,15 @@ struct DecryptSettingsTests {
             ],
             "placeholder": "(Verschlüsselt)",
         ]
-        #expect(read(settings).messages == [])
+        expect(read(settings).messages, is: [])
     }
 
     @Test("rot13 needs no keys, and stands alone")
     func rot13() {
-        #expect(read(["formats": ["rot13"]]).messages == [])
-        #expect(
-            read(["formats": ["rot13", "jwe"], "keys": "k.json"]).messages == [
+        expect(read(["formats": ["rot13"]]).messages, is: [])
+        expect(
+            read(["formats": ["rot13", "jwe"], "keys": "k.json"]).messages,
+            is: [
                 "stages.decrypt.formats: rot13 cannot be told from the other forms and has to stand alone"
             ])
     }
@@ -54,7 +55,7 @@ struct DecryptSettingsTests {
         let setting: Setting = [
             "keys": "k.json", "formats": key == "formats" ? [] : ["jwe"], "fields": key == "fields" ? [] : nil,
         ]
-        #expect(read(setting).messages == ["stages.decrypt.\(key): \(why)"])
+        expect(read(setting).messages, is: ["stages.decrypt.\(key): \(why)"])
     }
 
     // (trust 2)
@@ -64,15 +65,15 @@ struct DecryptSettingsTests {
             read(settings).effective.warnings.map { "\($0.path): \($0.message)" }
         }
         let named: Setting = ["/id", "recipient"]
-        #expect(warnings(["keys": "k.json"]) == [])
-        #expect(warnings(["keys": "k.json", "key-id-from": named, "key-binding": "recipient"]) == [])
-        #expect(warnings(["keys": "k.json", "key-id-from": ["/id"]]) == [])
-        #expect(warnings(["formats": ["rot13"], "key-id-from": named]) == [])
+        expect(warnings(["keys": "k.json"]), is: [])
+        expect(warnings(["keys": "k.json", "key-id-from": named, "key-binding": "recipient"]), is: [])
+        expect(warnings(["keys": "k.json", "key-id-from": ["/id"]]), is: [])
+        expect(warnings(["formats": ["rot13"], "key-id-from": named]), is: [])
         let all = warnings(["keys": "k.json", "key-id-from": named])
-        #expect(all.count == 1)
-        #expect(all.first?.hasPrefix("stages.decrypt.key-binding: ") == true)
+        expect(all.count, is: 1)
+        expect(all.first?.hasPrefix("stages.decrypt.key-binding: "), is: true)
         // Where the recipient is not in a header, the record's key is the recipient.
-        #expect(warnings(["keys": "k.json", "key-id-from": ["key"]]) == all)
+        expect(warnings(["keys": "k.json", "key-id-from": ["key"]]), is: all)
     }
 
     // (trust 2)
@@ -95,10 +96,10 @@ struct DecryptSettingsTests {
             read(["keys": .init(stringLiteral: path), "key-binding": more, "key-id-from": name]).effective.warnings
                 .map(\.path)
         }
-        #expect(warnings(nil, nil) == (isWarned ? ["stages.decrypt.key-binding"] : []))
-        #expect(warnings("none", nil) == warnings(nil, nil))
-        #expect(warnings("recipient", nil) == [])
-        #expect(warnings(nil, ["/id"]) == [])
+        expect(warnings(nil, nil), is: (isWarned ? ["stages.decrypt.key-binding"] : []))
+        expect(warnings("none", nil), is: warnings(nil, nil))
+        expect(warnings("recipient", nil), is: [])
+        expect(warnings(nil, ["/id"]), is: [])
     }
 
     // (trust 3)
@@ -111,8 +112,9 @@ struct DecryptSettingsTests {
                 ["from": "/c", "to": "merge", "members": []],
             ],
         ]
-        #expect(
-            read(settings).messages == [
+        expect(
+            read(settings).messages,
+            is: [
                 "stages.decrypt.fields[0].members: goes with `to: merge` alone",
                 "stages.decrypt.fields[1].members: `aps` is never taken: an object that has it is refused",
                 "stages.decrypt.fields[2].members: nothing of the object is taken",
@@ -126,8 +128,9 @@ struct DecryptSettingsTests {
             ["from": "/aps/alert"], ["from": "/aps/alert", "to": "merge"],
             ["from": "/aps/alert/body", "to": "/aps/alert/title"],
         ]
-        #expect(
-            read(["keys": "k.json", "fields": fields]).messages == [
+        expect(
+            read(["keys": "k.json", "fields": fields]).messages,
+            is: [
                 "stages.decrypt.fields[0].to: an alert that is the ciphertext has no place for a title",
                 "stages.decrypt.fields[1].to: an alert that is the ciphertext has no place for a subtitle",
             ])
@@ -139,8 +142,9 @@ struct DecryptSettingsTests {
             "formats": ["jwee"], "openssl": ["digest": "md5", "iterations": "5"], "key-id-from": ["nobody"],
             "fields": [["from": "x", "to": "aps", "encoding": "base85"]], "placeholder": "", "webpush": ["dh": "/k"],
         ]
-        #expect(
-            read(settings).messages == [
+        expect(
+            read(settings).messages,
+            is: [
                 "stages.decrypt.formats[0]: expected jwe, openssl, aes-gcm, chacha20-poly1305, webpush or rot13, "
                     + "found \"jwee\"; did you mean \"jwe\"?",
                 "stages.decrypt.keys: is required",
@@ -166,7 +170,7 @@ struct DecryptSettingsTests {
         {
             var reader = SettingReader(["stages": [["decrypt": settings]]])
             let stage = try #require(StageRegistry().read("stages", from: &reader).first)
-            #expect(reader.messages == [])
+            expect(reader.messages, is: [])
             return try #require(try await stage.build(resources) as? DecryptStage)
         }
         let options = try await stage([
@@ -181,7 +185,7 @@ struct DecryptSettingsTests {
             "placeholder": "none",
         ]).options
         #expect(options.formats == [.openSSL, .webPush] && options.keyGrace == .zero)
-        #expect(options.derivation == .iterated(7))
+        expect(options.derivation, is: .iterated(7))
         #expect(options.draft.point.isInHeader && options.draft.salt.isInHeader)
         #expect(options.draft.point.from == .header(Array("dh".utf8)) && options.draft.point.encoding == .z85)
         #expect(options.draft.salt.from == ValueSource("/t") && options.draft.salt.encoding == .hex)
@@ -196,7 +200,7 @@ struct DecryptSettingsTests {
         let usual = try await stage(["keys": .init(stringLiteral: path), "fields": [["from": "/aps/alert/title"]]])
         #expect(!usual.options.bindsKeys && !usual.options.isRequired && !usual.options.draft.point.isInHeader)
         #expect(usual.options.placeholder == "(Encrypted)" && usual.options.derivation == .sha256)
-        #expect(usual.options.fields.map(\.text) == [.body])
+        expect(usual.options.fields.map(\.text), is: [.body])
         let inPlace = DecryptOptions.Field(from: JSONPointer(.title), to: .member(JSONPointer(.title)))
         #expect(inPlace.isInPlace && inPlace.text == .title)
     }
@@ -221,9 +225,9 @@ struct DecryptSettingsTests {
             try folder.write(others, to: "k.json")
             watcher.reloadAll()
             var next = told.makeAsyncIterator()
-            #expect(await next.next() == .reloaded)
+            await expect(next.next(), is: .reloaded)
             let published = await DecryptFixture.message(sealed).publish(Chain([ChainLink(stage)]))
-            #expect(published?.stages == "decrypt=\(result)")
+            expect(published?.stages, is: "decrypt=\(result)")
         }
     }
 }

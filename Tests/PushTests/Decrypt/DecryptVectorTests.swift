@@ -8,10 +8,10 @@ struct DecryptVectorTests {
     @Test("The good ones give their plaintext", arguments: try DecryptVectors.read().good)
     func good(vector: DecryptVector) async throws {
         let fixture = try DecryptFixture(keys: vector.keySet) { $0.derivation = vector.derivation }
-        #expect(fixture.stage.isImmediate == (vector.iterations == nil))
+        expect(fixture.stage.isImmediate, is: (vector.iterations == nil))
         let result = try await fixture.publish(vector.data, members: vector.members)
-        #expect(result.stages == "decrypt=ok")
-        #expect(result.body == vector.plaintext)
+        expect(result.stages, is: "decrypt=ok")
+        expect(result.body, is: vector.plaintext)
         #expect(result.ciphertext == nil)
     }
 
@@ -19,8 +19,8 @@ struct DecryptVectorTests {
     func bad(vector: DecryptVector) async throws {
         let fixture = try DecryptFixture(keys: vector.keySet) { $0.derivation = vector.derivation }
         let result = try await fixture.publish(vector.data, members: vector.members)
-        #expect(result.stages == "decrypt=failed:\(vector.reason ?? "?")")
-        #expect(result.body == "(Encrypted)")
-        #expect(result.ciphertext == vector.data)
+        expect(result.stages, is: "decrypt=failed:\(vector.reason ?? "?")")
+        expect(result.body, is: "(Encrypted)")
+        expect(result.ciphertext, is: vector.data)
     }
 }

@@ -18,7 +18,7 @@ struct DerivedKeysTests {
         let keys = DerivedKeys()
         #expect(keys.known(derivation(1)) == nil)
         let key = try await keys.derive(derivation(1))
-        #expect(key.count == 48)
+        expect(key.count, is: 48)
         #expect(keys.known(derivation(1)) === key)
         #expect(try await keys.derive(derivation(1)) === key)
         #expect(keys.known(derivation(2)) == nil)
@@ -27,15 +27,15 @@ struct DerivedKeysTests {
     /// (trust 14)
     @Test("Threads that derive keys are half as many as the quota has cores, and one at least")
     func threads() {
-        #expect([1, 2, 3, 4, 7, 8].map(DerivedKeys.threads) == [1, 1, 1, 2, 3, 4])
-        #expect(DerivedKeys().threads == DerivedKeys.threads(cores: Processors.usable))
+        expect([1, 2, 3, 4, 7, 8].map(DerivedKeys.threads), is: [1, 1, 1, 2, 3, 4])
+        expect(DerivedKeys().threads, is: DerivedKeys.threads(cores: Processors.usable))
     }
 
     @Test("Only the latest are remembered")
     func bounded() async throws {
         let keys = DerivedKeys(capacity: 3, threads: 2)
         for salt in 1...7 as ClosedRange<UInt64> { _ = try await keys.derive(derivation(salt)) }
-        #expect((1...7).filter { keys.known(derivation($0)) != nil } == [5, 6, 7])
+        expect((1...7).filter { keys.known(derivation($0)) != nil }, is: [5, 6, 7])
     }
 
     @Test("A cancelled task gives up its turn")
@@ -73,8 +73,8 @@ struct DerivedKeysTests {
         let ring = KeyRing(try KeySetReader(Array(before.utf8)).keys)
         let sealed = try Sealer(choices).seal([UInt8](repeating: 0x41, count: 400), as: .openSSL, ring).text
         try fixture.folder.write(try set(), to: "keys.jwks.json")
-        #expect(fixture.keys.reload(.request) == .reloaded)
-        #expect(try await fixture.publish(sealed).stages == "decrypt=ok")
+        expect(fixture.keys.reload(.request), is: .reloaded)
+        try await expect(fixture.publish(sealed).stages, is: "decrypt=ok")
     }
 
     @Test("A passphrase, a salt and a number of rounds make the key that OpenSSL makes of them")
@@ -83,6 +83,6 @@ struct DerivedKeysTests {
         let key = try DerivedKeys().compute(derivation(1, iterations: 10))
         let bytes = withExtendedLifetime(key) { Array(key.bytes) }
         let hex = "1a9313086ad2fc20835d153ba7e9ae6da9f798b8230823a407666ee0040daeaca1f1d6b47ef758dd68cd323f0bbb69c2"
-        #expect(bytes == BinaryText.bytes(Array(hex.utf8).span, as: .hex))
+        expect(bytes, is: BinaryText.bytes(Array(hex.utf8).span, as: .hex))
     }
 }

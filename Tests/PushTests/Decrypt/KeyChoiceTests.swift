@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillCiphers
@@ -38,8 +39,8 @@ struct KeyChoiceTests {
 
     @Test("Without a name it is the first that fits")
     func standard() async throws {
-        #expect(try await stages(try sealed(by: "first")) == "decrypt=ok")
-        #expect(try await stages(try sealed(by: "second")) == "decrypt=failed:authentication")
+        try await expect(stages(try sealed(by: "first")), is: "decrypt=ok")
+        try await expect(stages(try sealed(by: "second")), is: "decrypt=failed:authentication")
     }
 
     @Test("What looks like web push, and is not, is opened by the key of its own form")
@@ -61,7 +62,7 @@ struct KeyChoiceTests {
                 context.seal(.aes256GCM, key: secret, nonce: nonce, plain))
             #expect(bytes.withUnsafeMutableBytes { WebPushForm.isLike($0) })
             let result = try await fixture.publish(Base64.urlText(bytes))
-            #expect(result.stages == "decrypt=ok")
+            expect(result.stages, is: "decrypt=ok")
             return
         }
         Issue.record("there is no such nonce")
@@ -73,38 +74,38 @@ struct KeyChoiceTests {
             $0.formats = [.webPush]
         }
         let sealed = try DecryptKeys.seal("hello", .webPush, "push")
-        #expect(try await fixture.publish(sealed).stages == "decrypt=failed:no-key")
+        try await expect(fixture.publish(sealed).stages, is: "decrypt=failed:no-key")
     }
 
     @Test("The member, the header and the recipient name it")
     func named() async throws {
         let text = try sealed(by: "second")
-        #expect(try await stages(text, id: "second") == "decrypt=ok")
-        #expect(try await stages(text, header: "second") == "decrypt=ok")
-        #expect(try await stages(text, recipient: "second") == "decrypt=ok")
-        #expect(try await stages(try sealed(.webPush, by: "second"), recipient: "second") == "decrypt=ok")
+        try await expect(stages(text, id: "second"), is: "decrypt=ok")
+        try await expect(stages(text, header: "second"), is: "decrypt=ok")
+        try await expect(stages(text, recipient: "second"), is: "decrypt=ok")
+        try await expect(stages(try sealed(.webPush, by: "second"), recipient: "second"), is: "decrypt=ok")
     }
 
     @Test("The member goes before the header, and that before the recipient")
     func order() async throws {
         let text = try sealed(by: "second")
-        #expect(try await stages(text, id: "second", header: "first", recipient: "first") == "decrypt=ok")
-        #expect(try await stages(text, header: "second", recipient: "first") == "decrypt=ok")
-        #expect(try await stages(text, id: "first", header: "second") == "decrypt=failed:authentication")
+        try await expect(stages(text, id: "second", header: "first", recipient: "first"), is: "decrypt=ok")
+        try await expect(stages(text, header: "second", recipient: "first"), is: "decrypt=ok")
+        try await expect(stages(text, id: "first", header: "second"), is: "decrypt=failed:authentication")
     }
 
     @Test("A name that no key has is no-key; a recipient without one gets the first")
     func unknown() async throws {
         let text = try sealed(by: "first")
-        #expect(try await stages(text, id: "nobody") == "decrypt=failed:no-key")
-        #expect(try await stages(text, header: "nobody") == "decrypt=failed:no-key")
-        #expect(try await stages(text, recipient: "nobody") == "decrypt=ok")
-        #expect(try await stages(text, id: "", header: "") == "decrypt=ok")
+        try await expect(stages(text, id: "nobody"), is: "decrypt=failed:no-key")
+        try await expect(stages(text, header: "nobody"), is: "decrypt=failed:no-key")
+        try await expect(stages(text, recipient: "nobody"), is: "decrypt=ok")
+        try await expect(stages(text, id: "", header: ""), is: "decrypt=ok")
     }
 
     @Test("A JWE's own kid counts before everything")
     func own() async throws {
-        #expect(try await stages(try sealed(.jwe, by: "second"), id: "first", header: "nobody") == "decrypt=ok")
+        try await expect(stages(try sealed(.jwe, by: "second"), id: "first", header: "nobody"), is: "decrypt=ok")
     }
 
     @Test("A JWE without a kid goes by the message's")
@@ -112,8 +113,8 @@ struct KeyChoiceTests {
         let key = try #require(ring.keys.first { $0.name == "second" && $0.use == .direct })
         let nameless = KeyRing([DecryptionKey(name: nil, use: .direct, secret: key.secret)])
         let text = try Sealer().seal(Array("hello".utf8), as: .jwe, nameless).text
-        #expect(try await stages(text, header: "second") == "decrypt=ok")
-        #expect(try await stages(text) == "decrypt=failed:authentication")
+        try await expect(stages(text, header: "second"), is: "decrypt=ok")
+        try await expect(stages(text), is: "decrypt=failed:authentication")
     }
 
     // (trust 2)
@@ -131,13 +132,13 @@ struct KeyChoiceTests {
             func stages(_ recipient: String?, _ members: String = "") async throws -> String? {
                 try await fixture.publish(DecryptFixture.message(text, members: members, key: recipient)).stages
             }
-            #expect(try await stages("bob") == "decrypt=ok")
-            #expect(try await stages("bob", #","ENCRYPTION_KEY_ID":"mallory""#) == "decrypt=ok")
+            try await expect(stages("bob"), is: "decrypt=ok")
+            try await expect(stages("bob", #","ENCRYPTION_KEY_ID":"mallory""#), is: "decrypt=ok")
             let failed = "decrypt=failed:authentication"
-            #expect(try await stages("mallory") == failed, "\(form)")
-            #expect(try await stages("mallory", #","ENCRYPTION_KEY_ID":"bob""#) == failed, "\(form)")
-            #expect(try await stages("carol", #","ENCRYPTION_KEY_ID":"bob""#) == "decrypt=failed:no-key")
-            #expect(try await stages(nil) == "decrypt=failed:no-key")
+            try await expect(stages("mallory"), is: failed, "\(form)")
+            try await expect(stages("mallory", #","ENCRYPTION_KEY_ID":"bob""#), is: failed, "\(form)")
+            try await expect(stages("carol", #","ENCRYPTION_KEY_ID":"bob""#), is: "decrypt=failed:no-key")
+            try await expect(stages(nil), is: "decrypt=failed:no-key")
         }
     }
 

@@ -66,13 +66,13 @@ struct KeyRotationTests {
                 // A message outlives one change at most.
                 while progress.slowest < number - 1 { await Task.yield() }
                 try fixture.folder.write(generations[number].text, to: "keys.jwks.json")
-                #expect(fixture.keys.reload(.request) == .reloaded)
+                expect(fixture.keys.reload(.request), is: .reloaded)
                 progress.current.store(number, ordering: .releasing)
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
-        #expect(failures == [])
-        #expect(fixture.keys.version == 100)
+        expect(failures, is: [])
+        expect(fixture.keys.version, is: 100)
     }
 
     // (trust 7)
@@ -86,13 +86,13 @@ struct KeyRotationTests {
         }
         let fixture = try DecryptFixture(keys: generations[0].text)
         for text in [generations[1].text, keys + revocation] {
-            #expect(try await stages(fixture, 0) == "decrypt=ok")
+            try await expect(stages(fixture, 0), is: "decrypt=ok")
             try fixture.folder.write(text, to: "keys.jwks.json")
-            #expect(fixture.keys.reload(.request) == .reloaded)
+            expect(fixture.keys.reload(.request), is: .reloaded)
         }
-        #expect(try await stages(fixture, 0) == "decrypt=failed:no-key")
-        #expect(try await stages(fixture, 1) == "decrypt=failed:authentication")
-        #expect(try await fixture.publish(generations[1].ciphertexts[0]).stages == "decrypt=ok")
+        try await expect(stages(fixture, 0), is: "decrypt=failed:no-key")
+        try await expect(stages(fixture, 1), is: "decrypt=failed:authentication")
+        try await expect(fixture.publish(generations[1].ciphertexts[0]).stages, is: "decrypt=ok")
 
         // At once with the change, by its bytes, and where nothing is left.
         let hexed = try #require(generations[0].text.firstMatch(of: /"alg":"dir","k":"[^"]*"/)).output
@@ -101,8 +101,8 @@ struct KeyRotationTests {
         ] {
             let fixture = try DecryptFixture(keys: generations[0].text)
             try fixture.folder.write(text, to: "keys.jwks.json")
-            #expect(fixture.keys.reload(.request) == .reloaded)
-            #expect(try await stages(fixture, 0) == "decrypt=failed:no-key")
+            expect(fixture.keys.reload(.request), is: .reloaded)
+            try await expect(stages(fixture, 0), is: "decrypt=failed:no-key")
         }
 
         // A pair without a name, as one key for web push needs none.
@@ -113,14 +113,14 @@ struct KeyRotationTests {
         let ring = try KeySetFile.open(pairs, StageResources { _, _ in })
         #expect(ring.value.key(for: KeyNeed(.webPush)) != nil)
         try folder.write(#"{"keys":[\#(revokedPair)]}"#, to: "pairs.json")
-        #expect(ring.reload(.request) == .reloaded)
+        expect(ring.reload(.request), is: .reloaded)
         #expect(ring.value.key(for: KeyNeed(.webPush)) == nil)
         #expect(ring.value.formers.allSatisfy { $0.ring.key(for: KeyNeed(.webPush)) == nil })
 
         let path = try folder.write(generations[0].text, to: "keys.json")
         let file = try KeySetFile.open(path, StageResources { _, _ in }, grace: .zero)
         try folder.write(generations[1].text, to: "keys.json")
-        #expect(file.reload(.request) == .reloaded)
+        expect(file.reload(.request), is: .reloaded)
         #expect(file.value.formers.isEmpty)
     }
 
@@ -129,18 +129,18 @@ struct KeyRotationTests {
     func revokedBeside() async throws {
         let generation = try Generation(0)
         let fixture = try DecryptFixture(keys: generation.text)
-        #expect(try await fixture.publish(generation.ciphertexts[0]).stages == "decrypt=ok")
+        try await expect(fixture.publish(generation.ciphertexts[0]).stages, is: "decrypt=ok")
         let text = generation.text.dropLast(2) + #",{"kid":"k0","revoked":true}]}"#
         try fixture.folder.write(String(text), to: "keys.jwks.json")
-        #expect(fixture.keys.reload(.request) == .reloaded)
+        expect(fixture.keys.reload(.request), is: .reloaded)
         for ciphertext in generation.ciphertexts {
-            #expect(try await fixture.publish(ciphertext).stages == "decrypt=failed:no-key")
+            try await expect(fixture.publish(ciphertext).stages, is: "decrypt=failed:no-key")
         }
         var warnings: [String] = []
         let path = try fixture.folder.write(String(text), to: "again.json")
         let ring = try KeySetFile.read(path) { warnings.append($0) }
         #expect(ring.keys.isEmpty)
-        #expect(warnings == (1...3).map { "\(path): key \($0): it is revoked" })
+        expect(warnings, is: (1...3).map { "\(path): key \($0): it is revoked" })
     }
 
     @Test("An unreadable set leaves the old one in force, and says so")
@@ -149,8 +149,8 @@ struct KeyRotationTests {
         let fixture = try DecryptFixture(keys: generation.text)
         try fixture.folder.write("{", to: "keys.jwks.json")
         let outcome = fixture.keys.reload(.request)
-        #expect(outcome == .failed("not a JWK Set: not JSON: unexpected end at byte 1"))
-        #expect(try await fixture.publish(generation.ciphertexts[0]).stages == "decrypt=ok")
+        expect(outcome, is: .failed("not a JWK Set: not JSON: unexpected end at byte 1"))
+        try await expect(fixture.publish(generation.ciphertexts[0]).stages, is: "decrypt=ok")
     }
 
     @Test("A replaced set serves for a while, but not for ever, also where the next one is replaced in turn")
@@ -181,11 +181,11 @@ struct KeyRotationTests {
         let many = (0..<10).reduce(first) { ring, number in
             KeyRing.of(keys[1 + number % 2], replacing: ring, until: now + .seconds(3600))
         }
-        #expect(many.formers.count == KeyRing.mostFormers)
+        expect(many.formers.count, is: KeyRing.mostFormers)
         #expect(!many.formers.contains { !$0.ring.formers.isEmpty })
         let revoked = RevokedKey(name: "k0", secret: nil, point: nil)
         let without = KeyRing.of(keys[1], replacing: third, until: now + .seconds(3600), revoked: [revoked])
-        #expect(without.formers.map(\.ring.keys.count) == [3, 3, 0])
+        expect(without.formers.map(\.ring.keys.count), is: [3, 3, 0])
     }
 
     @Test(
@@ -197,7 +197,7 @@ struct KeyRotationTests {
         let lines = Mutex<[String]>([])
         _ = try KeySetFile.open(path, StageResources { _, line in lines.withLock { $0.append(line) } })
         let expected = ["\(path) holds keys and can be read by others than its owner"]
-        #expect(lines.withLock { $0 } == Array(expected.prefix(warnings)))
+        expect(lines.withLock { $0 }, is: Array(expected.prefix(warnings)))
     }
 
     // (trust 8)
@@ -208,15 +208,15 @@ struct KeyRotationTests {
         let own = try KeyGenerator.text(.gcm256, name: "own")
         func error(_ key: String) throws -> String? {
             let path = try folder.write("{\"keys\":[\(own),\(key)]}", to: "keys")
-            #expect(try KeySetFile.read(path) { _ in }.keys.count == 2)
+            try expect(KeySetFile.read(path) { _ in }.keys.count, is: 2)
             return #expect(throws: KeySetError.self) {
                 try KeySetFile.read(path, replacing: nil, grace: .zero, refusesSamples: true) { _ in }
             }?.description
         }
         let why = "is an example's, known to everybody: make one of your own with 'pushmill keys generate'"
-        #expect(try error("{\(sample)}") == "key 2 \(why)")
-        #expect(try error("{\"kty\":\"RSA\"},{\(sample)}") == "key 3 \(why)")
-        #expect(try error("{\(sample),\"kid\":\"k\"}") == "key 2 \(why)")
+        try expect(error("{\(sample)}"), is: "key 2 \(why)")
+        try expect(error("{\"kty\":\"RSA\"},{\(sample)}"), is: "key 3 \(why)")
+        try expect(error("{\(sample),\"kid\":\"k\"}"), is: "key 2 \(why)")
     }
 
     @Test("Keys that are passed over are told when the set is read")
@@ -226,8 +226,8 @@ struct KeyRotationTests {
         let path = try folder.write("{\"keys\":[\(own),{\"kty\":\"RSA\"}]}", to: "keys")
         var warnings: [String] = []
         let ring = try KeySetFile.read(path) { warnings.append($0) }
-        #expect(ring.keys.map(\.name) == ["own"])
-        #expect(warnings == ["\(path): key 2: keys of type RSA are not used here"])
+        expect(ring.keys.map(\.name), is: ["own"])
+        expect(warnings, is: ["\(path): key 2: keys of type RSA are not used here"])
     }
 
     @Test("A set with the same keys keeps the former one, less what is revoked since")
@@ -239,7 +239,7 @@ struct KeyRotationTests {
         #expect(KeyRing.of(keys[1], replacing: second, until: nil) === second)
         let revoked = RevokedKey(name: "k0", secret: nil, point: nil)
         let without = KeyRing.of(keys[1], replacing: second, until: nil, revoked: [revoked])
-        #expect(without.keys.map(ObjectIdentifier.init) == second.keys.map(ObjectIdentifier.init))
+        expect(without.keys.map(ObjectIdentifier.init), is: second.keys.map(ObjectIdentifier.init))
         #expect(without.formers.map(\.ring.keys.isEmpty) == [true] && without.formers.map(\.until) == [until])
         // Another name, use, or other bytes are another key.
         let first = try #require(keys[0].first)

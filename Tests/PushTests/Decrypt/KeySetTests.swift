@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillCiphers
@@ -16,8 +17,8 @@ struct KeySetTests {
     func generated(use: KeyUse) throws {
         let set = try #require(KeyGenerator.add(try KeyGenerator.generate(use, name: "n\"1"), to: nil))
         let keys = try KeySetReader(set).keys
-        #expect(keys.map(\.use) == [use])
-        #expect(keys.map(\.name) == ["n\"1"])
+        expect(keys.map(\.use), is: [use])
+        expect(keys.map(\.name), is: ["n\"1"])
     }
 
     @Test("A key is added to a set, whose text stays as it is")
@@ -26,7 +27,7 @@ struct KeySetTests {
         let key = try KeyGenerator.generate(.direct, name: "b", count: 64)
         let after = String(decoding: try #require(KeyGenerator.add(key, to: Array(before.utf8))), as: UTF8.self)
         #expect(after.hasPrefix("{ \"keys\" : [ \(Self.good)") && after.hasSuffix(", \"note\" : 1e2 }"))
-        #expect(try read(after).keys.map(\.name) == ["a", "b"])
+        try expect(read(after).keys.map(\.name), is: ["a", "b"])
         #expect(KeyGenerator.add(key, to: Array("[]".utf8)) == nil)
     }
 
@@ -71,7 +72,7 @@ struct KeySetTests {
     func refused(key: String, why: String) {
         let text = set(Self.good, key)
         let error = #expect(throws: KeySetError.self) { try read(text) }
-        #expect(error?.description == why)
+        expect(error?.description, is: why)
     }
 
     @Test(
@@ -88,7 +89,7 @@ struct KeySetTests {
         ])
     func noSet(text: String, why: String) {
         let error = #expect(throws: KeySetError.self) { try read(text) }
-        #expect(error?.description == why)
+        expect(error?.description, is: why)
     }
 
     @Test("Sound keys for somebody else are passed over, and told by their place")
@@ -97,9 +98,10 @@ struct KeySetTests {
             set(
                 #"{"kty":"RSA","kid":"r"}"#, Self.good, #"{"kty":"oct","alg":"HS256","k":"AAAA"}"#,
                 #"{"kty":"EC","crv":"P-384"}"#, #"{"kty":"EC","crv":"P-256","x":"A","y":"A"}"#))
-        #expect(reader.keys.map(\.name) == ["a"])
-        #expect(
-            reader.passedOver == [
+        expect(reader.keys.map(\.name), is: ["a"])
+        expect(
+            reader.passedOver,
+            is: [
                 "key 1: keys of type RSA are not used here", "key 3: alg HS256 is not used here",
                 "key 4: only the curve P-256 is used here", "key 5: a public key opens nothing",
             ])
@@ -110,13 +112,13 @@ struct KeySetTests {
         let agreement = try KeyGenerator.text(.agreement, name: "b")
         for member in [#""alg":"ES256""#, #""use":"sig""#] {
             let reader = try read(set("{\(Self.point),\(member)}", agreement))
-            #expect(reader.passedOver == ["key 1: a key for signatures opens nothing"])
-            #expect(KeyRing(reader.keys).key(for: KeyNeed(.agreement))?.name == "b")
+            expect(reader.passedOver, is: ["key 1: a key for signatures opens nothing"])
+            expect(KeyRing(reader.keys).key(for: KeyNeed(.agreement))?.name, is: "b")
         }
         let others = [#""alg":"ECDH-ES+A256KW""#, #""use":"enc""#].map { "{\(Self.point),\($0)}" }
-        #expect(try read(set(others[0], others[1])).keys.map(\.use) == [.agreement, .agreement])
+        try expect(read(set(others[0], others[1])).keys.map(\.use), is: [.agreement, .agreement])
         let webPush = "{\(Self.point),\"alg\":\"ES256\",\"auth\":\"AAAAAAAAAAAAAAAAAAAAAA\"}"
-        #expect(try read(set(webPush)).keys.map(\.use) == [.webPush])
+        try expect(read(set(webPush)).keys.map(\.use), is: [.webPush])
     }
 
     @Test("No key shows itself")
@@ -134,8 +136,8 @@ struct KeySetTests {
             let set = try #require(KeyGenerator.add(try KeyGenerator.generate(use, name: nil, count: count), to: nil))
             return try KeySetReader(set).keys.first?.secret.count
         }
-        #expect(try [16, 32, 64].map { try count(.direct, $0) } == [16, 32, 64])
-        #expect(try [.direct, .wrap128, .wrap256, .gcm128, .chacha20].map { try count($0) } == [32, 16, 32, 16, 32])
+        try expect([16, 32, 64].map { try count(.direct, $0) }, is: [16, 32, 64])
+        try expect([.direct, .wrap128, .wrap256, .gcm128, .chacha20].map { try count($0) }, is: [32, 16, 32, 16, 32])
         #expect(try count(.passphrase) == 32 && count(.agreement) == 0 && count(.webPush) == 16)
         for wrong in [0, 15, 24] {
             #expect(throws: DecryptFailure.unsupported) { try KeyGenerator.generate(.direct, name: nil, count: wrong) }
@@ -150,10 +152,10 @@ struct KeySetTests {
         }
         let text = String(decoding: try #require(set), as: UTF8.self)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.count == 6)
+        expect(lines.count, is: 6)
         #expect(lines.first == "{\"keys\":[" && lines.suffix(2) == ["]}", ""])
         #expect(lines[2].hasPrefix(",{\"kty\":\"oct\",\"kid\":\"b\",\"alg\":\"A256GCM\",\"k\":\""))
-        #expect(try read(text).keys.map(\.name) == ["a", "b", "c"])
+        try expect(read(text).keys.map(\.name), is: ["a", "b", "c"])
     }
 
     @Test("Of a pair its sender is told the public part, and of other keys nothing")
@@ -168,16 +170,16 @@ struct KeySetTests {
         func text(_ name: StaticString, _ document: JSONDocument) -> String? {
             document.member(name, of: document.root).flatMap(document.string)
         }
-        #expect(document.childCount(of: document.root) == 6)
+        expect(document.childCount(of: document.root), is: 6)
         #expect(text("kty", document) == "EC" && text("crv", document) == "P-256" && text("alg", document) == "ECDH-ES")
-        #expect(text("kid", document) == "p\"q")
+        expect(text("kid", document), is: "p\"q")
         let point = try #require(agreement.pair).point
-        #expect(text("x", document) == Base64.urlText(Array(point[1..<33])))
-        #expect(text("y", document) == Base64.urlText(Array(point[33..<65])))
+        expect(text("x", document), is: Base64.urlText(Array(point[1..<33])))
+        expect(text("y", document), is: Base64.urlText(Array(point[33..<65])))
         let push = try key(.webPush, nil)
         let subscription = try JSONDocument(try #require(push.published))
-        #expect(subscription.childCount(of: subscription.root) == 2)
-        #expect(text("p256dh", subscription) == Base64.urlText(try #require(push.pair).point))
+        expect(subscription.childCount(of: subscription.root), is: 2)
+        expect(text("p256dh", subscription), is: Base64.urlText(try #require(push.pair).point))
         let auth = withExtendedLifetime(push) { Array(push.secret.bytes) }
         #expect(auth.count == 16 && text("auth", subscription) == Base64.urlText(auth))
     }
@@ -187,18 +189,18 @@ struct KeySetTests {
         func why(_ key: String) -> String? {
             #expect(throws: KeySetError.self) { try read(set(Self.good, key)) }?.description
         }
-        #expect(why(#"{"revoked":true}"#) == "key 2: `revoked` needs `kid`, `k` or `d`")
-        #expect(why(#"{"k":"","revoked":true}"#) == "key 2: `revoked` needs `kid`, `k` or `d`")
-        #expect(why(#"{"revoked":1}"#) == "key 2: `revoked` is neither true nor false")
-        #expect(try read(set(Self.good, #"{"kid":"x","revoked":true}"#)).keys.map(\.name) == ["a"])
+        expect(why(#"{"revoked":true}"#), is: "key 2: `revoked` needs `kid`, `k` or `d`")
+        expect(why(#"{"k":"","revoked":true}"#), is: "key 2: `revoked` needs `kid`, `k` or `d`")
+        expect(why(#"{"revoked":1}"#), is: "key 2: `revoked` is neither true nor false")
+        try expect(read(set(Self.good, #"{"kid":"x","revoked":true}"#)).keys.map(\.name), is: ["a"])
         let kept = Self.good.dropLast() + #","revoked":false}"#
-        #expect(try read(set(String(kept))).keys.map(\.name) == ["a"])
+        try expect(read(set(String(kept))).keys.map(\.name), is: ["a"])
     }
 
     @Test("A revoked key whose bytes were blanked out is revoked by its name, and no pair with it")
     func blanked() throws {
         let reader = try read(set("{\(Self.point)}", Self.good, #"{"kid":"a","k":"","revoked":true}"#))
-        #expect(reader.keys.map(\.use) == [.agreement])
+        expect(reader.keys.map(\.use), is: [.agreement])
         #expect(reader.revoked.allSatisfy { revoked in !reader.keys.contains { revoked.covers($0) } })
     }
 
@@ -206,8 +208,8 @@ struct KeySetTests {
     func revokedName() throws {
         let new = Self.good.replacing("\"AAAA", with: "\"BAAA")
         let marked = String(Self.good.dropLast()) + #","revoked":true}"#
-        #expect(try read(set(marked, new)).keys.count == 1)
-        #expect(try read(set(Self.good, new, marked)).keys.count == 1)
+        try expect(read(set(marked, new)).keys.count, is: 1)
+        try expect(read(set(Self.good, new, marked)).keys.count, is: 1)
         let reader = try read(set(new, #"{"kid":"a","revoked":true}"#))
         #expect(reader.keys.isEmpty && reader.passedOver == ["key 1: it is revoked"])
     }
@@ -215,27 +217,27 @@ struct KeySetTests {
     @Test("One name may be of keys for several uses")
     func sameName() throws {
         let other = Self.good.replacing("A128GCM", with: "A128KW")
-        #expect(try read(set(Self.good, other)).keys.map(\.use) == [.gcm128, .wrap128])
+        try expect(read(set(Self.good, other)).keys.map(\.use), is: [.gcm128, .wrap128])
     }
 
     @Test("Names are told apart by their bytes, as keys are looked up")
     func equivalentNames() throws {
         let names = ["\u{E9}", "e\u{301}"]
         let keys = try read(set(Self.named(names[0]), Self.named(names[1]))).keys
-        #expect(keys.compactMap(\.nameBytes) == names.map { Array($0.utf8) })
+        expect(keys.compactMap(\.nameBytes), is: names.map { Array($0.utf8) })
         let rings = keys.map { KeyRing([$0]) }
         try #require(rings.count == 2)
         #expect(rings[0].hasSameKeys(as: rings[0]) && !rings[0].hasSameKeys(as: rings[1]))
         let revoked = RevokedKey(name: names[0], secret: nil, point: nil)
-        #expect(keys.map(revoked.covers) == [true, false])
+        expect(keys.map(revoked.covers), is: [true, false])
     }
 
     @Test("Of very many keys each is told apart")
     func many() throws {
         let keys = (0..<20_000).map { Self.named("user-\($0)") }.joined(separator: ",")
-        #expect(try read(set(keys)).keys.count == 20_000)
+        try expect(read(set(keys)).keys.count, is: 20_000)
         let error = #expect(throws: KeySetError.self) { try read(set(keys, Self.named("user-7"))) }
-        #expect(error?.description == "key 20001: another key for A128GCM has the same `kid`")
+        expect(error?.description, is: "key 20001: another key for A128GCM has the same `kid`")
     }
 
     private static func named(_ name: String) -> String {

@@ -46,7 +46,7 @@ struct PaddingOracleTests {
         for value in UInt8.min...UInt8.max {
             var data = data
             data[data.count - 17] = value
-            #expect(reason(data, &scratch) == .authentication)
+            expect(reason(data, &scratch), is: .authentication)
         }
     }
 
@@ -65,33 +65,33 @@ struct PaddingOracleTests {
             if random.chance(8) { data.removeLast(Int.random(in: 1..<data.count - 8, using: &random)) }
             if let reason = reason(data, &scratch) { reasons[reason, default: 0] += 1 }
         }
-        #expect(reasons.keys.map(\.self) == [.authentication])
+        expect(reasons.keys.map(\.self), is: [.authentication])
     }
 
     @Test("An object that may not be merged is nobody's to know of", arguments: ["[1]", #"{"aps":1}"#, #"{"body":1}"#])
     func merged(plaintext: String) async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text) { $0.fields = [.init(to: .merge)] }
         let sealed = try DecryptKeys.seal(plaintext, .openSSL, "pw")
-        #expect(try await fixture.publish(sealed).stages == "decrypt=failed:authentication")
+        try await expect(fixture.publish(sealed).stages, is: "decrypt=failed:authentication")
     }
 
     @Test("Only what is authenticated is read where no form is named")
     func standard() {
-        #expect(DecryptOptions().formats == [.jwe, .aesGCM, .chaCha20, .webPush])
+        expect(DecryptOptions().formats, is: [.jwe, .aesGCM, .chaCha20, .webPush])
     }
 
     @Test("Wycheproof's paddings: right ones are taken off, all others leave everything")
     func published() throws {
         let vectors = try Vectors.read()
-        #expect(vectors.count == 144)
+        expect(vectors.count, is: 144)
         for vector in vectors {
             let (opened, text) = try vector.open()
             let isValid = vector.isValid
             // Without any block there is nothing to open.
-            #expect(opened?.isPadded ?? false == isValid, "\(vector.tcId)")
+            expect(opened?.isPadded ?? false, is: isValid, "\(vector.tcId)")
             guard let opened else { continue }
-            #expect(opened.count == (isValid ? vector.msg.utf8.count / 2 : text.count), "\(vector.tcId)")
-            if isValid { #expect(Array(text[..<opened.count]) == Vector.bytes(vector.msg), "\(vector.tcId)") }
+            expect(opened.count, is: (isValid ? vector.msg.utf8.count / 2 : text.count), "\(vector.tcId)")
+            if isValid { expect(Array(text[..<opened.count]), is: Vector.bytes(vector.msg), "\(vector.tcId)") }
         }
     }
 
@@ -114,7 +114,7 @@ struct PaddingOracleTests {
             // A text that is none is not to be told from a padding that is none.
             let isShown = vector.isValid && String(validating: message, as: UTF8.self) != nil
             let expected: Result<[UInt8], DecryptFailure> = isShown ? .success(message) : .failure(.authentication)
-            #expect(opened(data, &scratch) == expected, "\(vector.tcId)")
+            expect(opened(data, &scratch), is: expected, "\(vector.tcId)")
             shown += isShown ? 1 : 0
         }
         #expect(shown > 1)

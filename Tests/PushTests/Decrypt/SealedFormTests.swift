@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillCiphers
@@ -13,8 +14,8 @@ struct SealedFormTests {
     {
         let fixture = try DecryptFixture(keys: DecryptKeys.text, change)
         let result = try await fixture.publish(ciphertext, members: members)
-        #expect(result.stages == "decrypt=ok")
-        #expect(result.body == Self.text)
+        expect(result.stages, is: "decrypt=ok")
+        expect(result.body, is: Self.text)
     }
 
     @Test(
@@ -54,7 +55,7 @@ struct SealedFormTests {
                 (nil, nil), (nil, "A128GCM"), ("A256KW", nil), ("A256KW", "A128GCM"), ("ECDH-ES+A128KW", nil),
             ] as [(String?, String?)]
         for (algorithm, encryption) in choices {
-            #expect(try await fixture.publish(try sealed(algorithm, encryption)).stages == "decrypt=ok")
+            try await expect(fixture.publish(try sealed(algorithm, encryption)).stages, is: "decrypt=ok")
         }
         for (algorithm, encryption) in [("A128KW", nil), ("dir", "A256CBC-HS512")] as [(String, String?)] {
             #expect(throws: DecryptFailure.noKey) { try sealed(algorithm, encryption) }
@@ -100,7 +101,7 @@ struct SealedFormTests {
             let text = String(repeating: "x", count: count)
             for (form, name) in [(.jwe, "k1"), (.openSSL, "pw"), (.webPush, "push")] as [(SealingForm, String)] {
                 let sealed = try DecryptKeys.seal(text, form, name)
-                #expect(try await fixture.publish(sealed).body == text, "\(form) of \(count)")
+                try await expect(fixture.publish(sealed).body, is: text, "\(form) of \(count)")
             }
         }
     }
@@ -117,9 +118,9 @@ struct SealedFormTests {
             Message(
                 #"{"aps":{"alert":{"title":"Frperg","body":"Uryyb, jbeyq!"},"mutable-content":1},"chat":{"name":"Obo"}}"#
             ))
-        #expect(result.stages == "decrypt=ok")
-        #expect(result.content.title == "Secret")
-        #expect(result.body == "Hello, world!")
-        #expect(result.content.string(at: try #require(JSONPointer("/chat/name"))) == "Bob")
+        expect(result.stages, is: "decrypt=ok")
+        expect(result.content.title, is: "Secret")
+        expect(result.body, is: "Hello, world!")
+        expect(result.content.string(at: try #require(JSONPointer("/chat/name"))), is: "Bob")
     }
 }

@@ -44,7 +44,7 @@ struct WebPushPaddingTests {
         arguments: [(22, "ok"), (23, "ok"), (21, "failed:unsupported")])
     func size(size: UInt32, result: String) async throws {
         // Text, delimiter and tag are 22 bytes.
-        #expect(try await publish(Self.text + [2], isDraft: false, size: size).stages == "decrypt=\(result)")
+        try await expect(publish(Self.text + [2], isDraft: false, size: size).stages, is: "decrypt=\(result)")
     }
 
     @Test(
@@ -52,7 +52,7 @@ struct WebPushPaddingTests {
         arguments: [[], [1], [2, 1], [0]] as [[UInt8]])
     func noDelimiter(_ end: [UInt8]) async throws {
         let record = end == [0] ? [0, 0] : Self.text + end
-        #expect(try await publish(record, isDraft: false).stages == "decrypt=failed:authentication")
+        try await expect(publish(record, isDraft: false).stages, is: "decrypt=failed:authentication")
     }
 
     @Test("In the draft the number of zeros stands before them", arguments: [0, 1, 256, 300])
@@ -73,6 +73,6 @@ struct WebPushPaddingTests {
         "Padding that is not all zeros, or longer than the record, is refused",
         arguments: [[], [0], [0, 1], [0, 3, 0, 0], [1, 0, 0], [0, 2, 0, 1, 0x61], [0, 2, 1, 0, 0x61]] as [[UInt8]])
     func wrongPadding(_ record: [UInt8]) async throws {
-        #expect(try await publish(record, isDraft: true).stages == "decrypt=failed:authentication")
+        try await expect(publish(record, isDraft: true).stages, is: "decrypt=failed:authentication")
     }
 }

@@ -44,8 +44,8 @@ struct WebPushRelayTests {
             if text.count(where: { $0 == "." }) == 4 { withFourDots += 1 }
             let members: KeyValuePairs = ["p": text, "k": Z85.text(sealed.point), "s": Z85.text(sealed.salt)]
             let result = try await fixture.publish(Message(payload(members)))
-            #expect(result.stages == "decrypt=ok", "\(text)")
-            #expect(result.body == body)
+            expect(result.stages, is: "decrypt=ok", "\(text)")
+            expect(result.body, is: body)
         }
         #expect(withFourDots > 0)
     }
@@ -64,9 +64,9 @@ struct WebPushRelayTests {
             case .hex: bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
             case .z85: Z85.text(bytes)
             }
-        #expect(try await fixture.publish(Message(payload(["p": text]))).body == "hello")
+        try await expect(fixture.publish(Message(payload(["p": text]))).body, is: "hello")
         let broken = try await fixture.publish(Message(payload(["p": "\(text)~"])))
-        #expect(broken.stages == "decrypt=failed:malformed")
+        expect(broken.stages, is: "decrypt=failed:malformed")
     }
 
     private static let inHeaders = { @Sendable (options: inout DecryptOptions) in
@@ -89,8 +89,8 @@ struct WebPushRelayTests {
         let text = SealedText(sealed.text).text
         let result = try await fixture.publish(
             Message(payload(["ENCRYPTED_DATA": text, "k": point, "s": salt])))
-        #expect(result.stages == "decrypt=ok", "\(point) \(salt)")
-        #expect(result.body == "hello")
+        expect(result.stages, is: "decrypt=ok", "\(point) \(salt)")
+        expect(result.body, is: "hello")
     }
 
     @Test("They may be headers of the record; a line without the value is none")
@@ -104,11 +104,11 @@ struct WebPushRelayTests {
         let value = payload(["ENCRYPTED_DATA": SealedText(sealed.text).text])
         let (point, salt) = (Base64.urlText(sealed.point), Base64.urlText(sealed.salt))
         let headers: KeyValuePairs = ["crypto-key": "dh=\(point);p256ecdsa=BAAA", "encryption": "salt=\(salt)"]
-        #expect(try await fixture.publish(Message(value, headers)).body == "hello")
+        try await expect(fixture.publish(Message(value, headers)).body, is: "hello")
         for line in ["salts=\(salt)", "salt", "salt=", "=;,=", "\(salt)", ";"] {
             let headers: KeyValuePairs = ["crypto-key": "dh=\(point)", "encryption": line]
             let result = try await fixture.publish(Message(value, headers))
-            #expect(result.stages?.hasPrefix("decrypt=failed:") == true, "\(line)")
+            expect(result.stages?.hasPrefix("decrypt=failed:"), is: true, "\(line)")
         }
     }
 
@@ -122,6 +122,6 @@ struct WebPushRelayTests {
         let members: KeyValuePairs = [
             "p": Z85.text(sealed.text), "k": "dh=\(Z85.text(sealed.point))", "s": "salt=\(Z85.text(sealed.salt))",
         ]
-        #expect(try await fixture.publish(Message(payload(members))).body == "hello")
+        try await expect(fixture.publish(Message(payload(members))).body, is: "hello")
     }
 }

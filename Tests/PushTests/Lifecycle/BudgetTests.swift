@@ -1,4 +1,5 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillStages
@@ -39,17 +40,17 @@ struct BudgetTests {
         let work = try #require(step.work)
         let late = Task { await work.run() }
         await began.wait()
-        #expect(step.limit == Instant(nanoseconds: 11_000_000_000))
-        #expect(delivery.nextWakeUp == step.limit)
+        expect(step.limit, is: Instant(nanoseconds: 11_000_000_000))
+        expect(delivery.nextWakeUp, is: step.limit)
         #expect(chain.expire(delivery, now: Instant(nanoseconds: 10_999_999_999)).isWaiting)
         let verdict = try #require(chain.expire(delivery, now: Instant(nanoseconds: 11_000_000_000)).verdict)
         let published = Published(verdict, delivery)
-        #expect(published.outcome == .modified)
-        #expect(published.value == Message.text.replacing("Hello", with: "Helloaw?b"))
-        #expect(published.stages == "a=ok,w=note,b=ok")
+        expect(published.outcome, is: .modified)
+        expect(published.value, is: Message.text.replacing("Hello", with: "Helloaw?b"))
+        expect(published.stages, is: "a=ok,w=note,b=ok")
         release.open()
-        #expect(await late.value == false)
-        #expect(observer.events == ["0 ok", "1 abandoned", "1 note", "2 ok", "1 came late"])
+        await expect(late.value, is: false)
+        expect(observer.events, is: ["0 ok", "1 abandoned", "1 note", "2 ok", "1 came late"])
     }
 
     @Test("The late stage is recognised while the next one waits")
@@ -62,23 +63,23 @@ struct BudgetTests {
         ])
         let delivery = Delivery()
         let begin = Message().begin(chain, delivery)
-        #expect(begin.limit == Instant(nanoseconds: 1_000_000_000))
+        expect(begin.limit, is: Instant(nanoseconds: 1_000_000_000))
         let work = try #require(begin.work)
         let late = Task { await work.run() }
         await first.began.wait()
         time.advance(by: .seconds(1))
         let step = chain.expire(delivery, now: time.now)
-        #expect(step.limit == Instant(nanoseconds: 6_000_000_000))
+        expect(step.limit, is: Instant(nanoseconds: 6_000_000_000))
         let next = try #require(step.work)
         let run = Task { await next.run() }
         await second.began.wait()
         first.release.open()
-        #expect(await late.value == false)
+        await expect(late.value, is: false)
         #expect(chain.resume(delivery, now: time.now) == nil)
         second.release.open()
         #expect(await run.value)
         let verdict = try #require(chain.resume(delivery, now: time.now)?.verdict)
-        #expect(Published(verdict, delivery).value == Message.text.replacing("Hello", with: "Hellov?w"))
+        expect(Published(verdict, delivery).value, is: Message.text.replacing("Hello", with: "Hellov?w"))
     }
 
     @Test("A budget beyond the deadline ends with it")
@@ -90,10 +91,10 @@ struct BudgetTests {
         let work = try #require(step.work)
         let late = Task { await work.run() }
         await began.wait()
-        #expect(step.limit == Instant(nanoseconds: 30_000_000_000))
-        #expect(chain.expire(delivery, now: delivery.nextWakeUp).verdict == Verdict(.bestAttempt))
+        expect(step.limit, is: Instant(nanoseconds: 30_000_000_000))
+        expect(chain.expire(delivery, now: delivery.nextWakeUp).verdict, is: Verdict(.bestAttempt))
         release.open()
-        #expect(await late.value == false)
+        await expect(late.value, is: false)
     }
 
     @Test("A stage knows the time that is left to it, by the clock that takes its message away")
@@ -104,7 +105,7 @@ struct BudgetTests {
             return .ok
         }
         let published = await Message().publish(chain([ChainLink(asking, budget: .seconds(10))]))
-        #expect(published?.value == Message.text.replacing("Hello", with: "9"))
+        expect(published?.value, is: Message.text.replacing("Hello", with: "9"))
     }
 
     @Test("A stage that computes is not measured where its message is not to be")
@@ -122,9 +123,9 @@ struct BudgetTests {
         for isMeasured in [true, false] {
             let delivery = Delivery()
             delivery.isMeasured = isMeasured
-            #expect(Message().begin(chain, delivery).verdict == Verdict(.modified))
+            expect(Message().begin(chain, delivery).verdict, is: Verdict(.modified))
         }
-        #expect(observer.events == ["0 ok 1500", "0 ok 0"])
+        expect(observer.events, is: ["0 ok 1500", "0 ok 0"])
     }
 
     @Test("Time is measured for each stage, where that is wanted")
@@ -140,7 +141,7 @@ struct BudgetTests {
             [ChainLink(slow), ChainLink(ScriptedStage.marking("b"))], settings: settings, time: .manual(time),
             observer: observer)
         _ = await Message().publish(chain)
-        #expect(observer.events == ["0 ok 1500", "1 ok 0"])
+        expect(observer.events, is: ["0 ok 1500", "1 ok 0"])
     }
 
     @Test("A stage that is abandoned took the time until then", arguments: [10, 60])
@@ -159,8 +160,8 @@ struct BudgetTests {
         await began.wait()
         _ = try #require(chain.expire(delivery, now: delivery.nextWakeUp).verdict)
         // The deadline is 30 s.
-        #expect(observer.events == ["0 abandoned", "0 note \(min(budget, 30) * 1_000_000_000)"])
+        expect(observer.events, is: ["0 abandoned", "0 note \(min(budget, 30) * 1_000_000_000)"])
         release.open()
-        #expect(await late.value == false)
+        await expect(late.value, is: false)
     }
 }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -23,9 +24,9 @@ struct CheckTests {
     @Test("Without alert text the original leaves", arguments: [nil, ""])
     func noText(_ body: String?) async {
         let published = await Message().publish(chain(body: body))
-        #expect(published?.outcome == .original)
-        #expect(published?.value == Message.text)
-        #expect(published?.stages == "s=ok")
+        expect(published?.outcome, is: .original)
+        expect(published?.value, is: Message.text)
+        expect(published?.stages, is: "s=ok")
     }
 
     @Test("A payload that a stage puts in the place of the one that came is published", arguments: [true, false])
@@ -40,15 +41,15 @@ struct CheckTests {
         let other = #"{"aps":{"alert":"Other","mutable-content":1}}"#
         let event: KeyValuePairs = ["content-type": "application/cloudevents+json"]
         let published = await Message().publish(chain(other), count: 5)
-        #expect(published?.outcome == .modified)
-        #expect(published?.value == other)
+        expect(published?.outcome, is: .modified)
+        expect(published?.value, is: other)
         // One that shows nothing gives way to what came, with the badge that was counted.
         let silent = #"{"aps":{"badge":2}}"#
         for message in [Message(), Message(#"{"id":"e","data":\#(Message.text)}"#, event)] {
             let original = await message.publish(chain(silent), count: 5)
-            #expect(original?.outcome == .original)
-            #expect(original?.value == Message.text.replacing(":1}", with: #":1,"badge":7}"#))
-            #expect(original?.badgeOperation == .add(2))
+            expect(original?.outcome, is: .original)
+            expect(original?.value, is: Message.text.replacing(":1}", with: #":1,"badge":7}"#))
+            expect(original?.badgeOperation, is: .add(2))
         }
     }
 
@@ -56,9 +57,9 @@ struct CheckTests {
     func shortened(_ type: String, _ limit: Int) async {
         let body = String(repeating: "é", count: 3000)
         let published = await Message(Message.text, ["apns-push-type": type]).publish(chain(body: body))
-        #expect(published?.outcome == .modified)
+        expect(published?.outcome, is: .modified)
         #expect(published?.value?.utf8.count == limit || published?.value?.utf8.count == limit - 1)
-        #expect(published?.value?.contains("é…\"") == true)
+        expect(published?.value?.contains("é…\""), is: true)
     }
 
     @Test("Where no text is long enough the original leaves")
@@ -70,8 +71,8 @@ struct CheckTests {
         }
         let payload = payload(bytes: 3000)
         let published = await Message(payload).publish(Chain([ChainLink(growing)]))
-        #expect(published?.outcome == .original)
-        #expect(published?.value == payload)
+        expect(published?.outcome, is: .original)
+        expect(published?.value, is: payload)
     }
 
     @Test(
@@ -80,11 +81,11 @@ struct CheckTests {
     func tooLarge(_ type: String, _ bytes: Int, _ isDead: Bool) async {
         let headers: KeyValuePairs = ["apns-push-type": type]
         let gated = await Message(payload(bytes: bytes), headers).publish(chain(body: ""))
-        #expect(gated?.outcome == (isDead ? .deadLetter : .original))
+        expect(gated?.outcome, is: (isDead ? .deadLetter : .original))
         let silent = payload(bytes: bytes).replacing(":1}", with: ":0}")
         let passed = await Message(silent, headers).publish(chain(body: ""))
-        #expect(passed?.outcome == (isDead ? .deadLetter : .passed))
-        #expect(passed?.value == silent)
+        expect(passed?.outcome, is: (isDead ? .deadLetter : .passed))
+        expect(passed?.value, is: silent)
     }
 
     @Test(
@@ -99,13 +100,13 @@ struct CheckTests {
         let chain = Chain([ChainLink(emptying), ChainLink(ScriptedCounter())])
         let message = Message(payload, ["apns-push-type": type])
         let published = await message.publish(chain, count: 9)
-        #expect(published?.outcome == .original)
-        #expect(published?.value == payload.replacing(#","badge":1"#, with: ""))
-        #expect(published?.badgeOperation == .add(1))
+        expect(published?.outcome, is: .original)
+        expect(published?.value, is: payload.replacing(#","badge":1"#, with: ""))
+        expect(published?.badgeOperation, is: .add(1))
         // One digit is no longer than another.
         let fitting = await message.publish(chain, count: 8)
-        #expect(fitting?.outcome == .original)
-        #expect(fitting?.value == payload.replacing(#""badge":1"#, with: #""badge":9"#))
+        expect(fitting?.outcome, is: .original)
+        expect(fitting?.value, is: payload.replacing(#""badge":1"#, with: #""badge":9"#))
     }
 
     @Test("What is too large as it came is a dead letter, also where it would fit without its badge")
@@ -121,8 +122,8 @@ struct CheckTests {
         let type: KeyValuePairs<String, String> = ["content-type": "application/cloudevents+json"]
         for (value, headers) in [(payload, none), (event, type)] {
             let published = await Message(value, headers).publish(chain, count: 9)
-            #expect(published?.reason == .tooLarge)
-            #expect(published?.value == value)
+            expect(published?.reason, is: .tooLarge)
+            expect(published?.value, is: value)
             #expect(published?.badgeOperation == nil)
         }
     }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -16,13 +17,13 @@ struct CloudEventTests {
             "Bad-Name":"x","data":\(data),"list":[1]}
             """
         let published = await Message(event, type).publish(chain)
-        #expect(published?.outcome == .modified)
-        #expect(published?.value == data.replacing("Hi", with: "Hia"))
+        expect(published?.outcome, is: .modified)
+        expect(published?.value, is: data.replacing("Hi", with: "Hia"))
         let expected = [
             "ce_specversion": "1.0", "ce_id": "e-1", "ce_source": "/chat", "ce_type": "com.x", "ce_sequence": "7",
             "ce_vip": "true", "content-type": "application/json",
         ]
-        for (name, value) in expected { #expect(published?[name] == value) }
+        for (name, value) in expected { expect(published?[name], is: value) }
         for name in ["ce_no", "ce_Bad-Name", "ce_data", "ce_list"] { #expect(published?[name] == nil) }
     }
 
@@ -31,9 +32,9 @@ struct CloudEventTests {
         let event = #"{"id":"first","id":"e-1","datacontenttype":"application/x-push","data":\#(data)}"#
         let headers: KeyValuePairs = ["ce_id": "old", "content-type": "Application/CloudEvents", "ce_other": "stays"]
         let published = await Message(event, headers).publish(chain)
-        #expect(published?["content-type"] == "application/x-push")
-        #expect(published?["ce_id"] == "e-1")
-        #expect(published?["ce_other"] == "stays")
+        expect(published?["content-type"], is: "application/x-push")
+        expect(published?["ce_id"], is: "e-1")
+        expect(published?["ce_other"], is: "stays")
         #expect(published?["ce_datacontenttype"] == nil)
     }
 
@@ -41,22 +42,22 @@ struct CloudEventTests {
     func base64() async {
         let event = #"{"id":"e-1","data_base64":"eyJhcHMiOnsiYWxlcnQiOiJIaSIgfX0="}"#
         let published = await Message(event, type).publish(chain)
-        #expect(published?.outcome == .passed)
-        #expect(published?.value == #"{"aps":{"alert":"Hi" }}"#)
+        expect(published?.outcome, is: .passed)
+        expect(published?.value, is: #"{"aps":{"alert":"Hi" }}"#)
     }
 
     @Test("What passes or returns to its original is the data's bytes")
     func untouched() async {
         let silent = #"{"aps":{"x":1e2 } }"#
-        #expect(await Message(#"{"id":"e","data": \#(silent) }"#, type).publish(chain)?.value == silent)
+        await expect(Message(#"{"id":"e","data": \#(silent) }"#, type).publish(chain)?.value, is: silent)
         let emptying = ScriptedStage("e", isImmediate: true) { content, _ in
             content.body = ""
             return .ok
         }
         let published = await Message(#"{"id":"e","data": \#(data) }"#, type).publish(Chain([ChainLink(emptying)]))
-        #expect(published?.outcome == .original)
-        #expect(published?.value == data)
-        #expect(published?["ce_id"] == "e")
+        expect(published?.outcome, is: .original)
+        expect(published?.value, is: data)
+        expect(published?["ce_id"], is: "e")
     }
 
     @Test(
@@ -68,9 +69,9 @@ struct CloudEventTests {
         ])
     func deadLetters(_ event: String, _ reason: DeadLetterReason) async {
         let published = await Message(event, type).publish(chain)
-        #expect(published?.reason == reason)
-        #expect(published?.value == event)
-        #expect(published?["content-type"] == "application/cloudevents+json; charset=UTF-8")
+        expect(published?.reason, is: reason)
+        expect(published?.value, is: event)
+        expect(published?["content-type"], is: "application/cloudevents+json; charset=UTF-8")
     }
 
     @Test("The index of an event counts beside that of its data")
@@ -79,23 +80,23 @@ struct CloudEventTests {
         let list = Array(repeating: "0", count: 1000).joined(separator: ",")
         let step = Message(#"{"list":[\#(list)],"data":\#(data)}"#, type).begin(chain, delivery)
         #expect(delivery.documentByteCount > delivery.content.document.indexByteCount + 1000 * 32)
-        #expect(await chain.finish(step, delivery)?.outcome == .modified)
+        await expect(chain.finish(step, delivery)?.outcome, is: .modified)
     }
 
     @Test("Binary mode and other content types are plain payloads", arguments: ["application/json", "", "text/plain"])
     func binary(_ contentType: String) async {
         let headers: KeyValuePairs = ["content-type": contentType, "ce_id": "e-1"]
         let published = await Message(data, headers).publish(chain)
-        #expect(published?.outcome == .modified)
-        #expect(published?["content-type"] == contentType)
-        #expect(published?["ce_id"] == "e-1")
+        expect(published?.outcome, is: .modified)
+        expect(published?["content-type"], is: contentType)
+        expect(published?["ce_id"], is: "e-1")
     }
 
     @Test("A delivery that had an event before forgets it")
     func reused() async {
         let delivery = Delivery()
         let event = Message(#"{"id":"e-1","data":\#(data)}"#, type)
-        #expect(await chain.finish(event.begin(chain, delivery), delivery)?.outcome == .modified)
+        await expect(chain.finish(event.begin(chain, delivery), delivery)?.outcome, is: .modified)
         let published = await chain.finish(Message(data).begin(chain, delivery), delivery)
             .map { Published($0, delivery) }
         #expect(published?["ce_id"] == nil)
@@ -113,9 +114,9 @@ struct CloudEventTests {
         ] {
             let verdict = await chain.finish(Message(event, type).begin(chain, delivery), delivery)
             let published = verdict.map { Published($0, delivery) }
-            #expect(published?.value == value)
-            #expect(published?["ce_id"] == id)
-            #expect(published?["ce_a"] == (id == "1" ? "b" : nil))
+            expect(published?.value, is: value)
+            expect(published?["ce_id"], is: id)
+            expect(published?["ce_a"], is: (id == "1" ? "b" : nil))
         }
     }
 
@@ -123,7 +124,7 @@ struct CloudEventTests {
     func most(_ count: Int, _ reason: DeadLetterReason?) async {
         let attributes = (1..<count).map { #""a\#($0)":1"# }.joined(separator: ",")
         let published = await Message(#"{"data":{"aps":{}},\#(attributes)}"#, type).publish(chain)
-        #expect(published?.reason == reason)
+        expect(published?.reason, is: reason)
         #expect(reason != nil || published?["ce_a255"] == "1")
         #expect(reason == nil || published?["pushmill.error.message"] == "more than 256 members")
     }
@@ -133,7 +134,7 @@ struct CloudEventTests {
         arguments: [#""id":"1","\u0069d":"2""#, #""\u0069d":"1","id":"2""#, #""i\u0064":"0","id":"1","\u0069d":"2""#])
     func again(_ members: String) async {
         let published = await Message(#"{\#(members),"data":{"aps":{}}}"#, type).publish(chain)
-        #expect(published?["ce_id"] == "2")
+        expect(published?["ce_id"], is: "2")
     }
 
     @Test("A name is compared with none of another hash, and with one at most of its own")
@@ -146,13 +147,13 @@ struct CloudEventTests {
                     #expect(later > position && hashes[later] == hashes[position])
                     return isSame
                 }
-                #expect(isLast == (count == 0 || !isSame))
+                expect(isLast, is: (count == 0 || !isSame))
                 return count
             }
         }
         #expect(comparisons(Array(0..<256)).allSatisfy { $0 == 0 })
-        #expect(comparisons(Array(repeating: 7, count: 256)) == Array(repeating: 1, count: 255) + [0])
-        #expect(comparisons([7, 1, 7, 7], isSame: false) == [2, 0, 1, 0])
+        expect(comparisons(Array(repeating: 7, count: 256)), is: Array(repeating: 1, count: 255) + [0])
+        expect(comparisons([7, 1, 7, 7], isSame: false), is: [2, 0, 1, 0])
     }
 
     @Test("An event that cannot be read leaves no attribute of the one before")
@@ -165,11 +166,11 @@ struct CloudEventTests {
             return names
         }
         #expect(try read(#"{"a":1,"b":2,"data":{}}"#))
-        #expect(names() == ["a", "b"])
+        expect(names(), is: ["a", "b"])
         let members = (0...256).map { #""a\#($0)":1"# }.joined(separator: ",")
         for text in ["{", "[]", "{\(members)}"] {
             #expect(throws: PayloadError.self) { try read(text) }
-            #expect(names() == [])
+            expect(names(), is: [])
         }
     }
 
@@ -183,7 +184,7 @@ struct CloudEventTests {
     func types(_ contentType: String, _ isEvent: Bool) async {
         let event = #"{"id":"e","data":{"aps":{}}}"#
         let published = await Message(event, ["content-type": contentType]).publish(chain)
-        #expect(published?.outcome == (isEvent ? .passed : .deadLetter))
+        expect(published?.outcome, is: (isEvent ? .passed : .deadLetter))
     }
 
     @Test("Attributes have names of lower-case letters and digits; data's type is a text")
@@ -193,9 +194,9 @@ struct CloudEventTests {
         let event = #"{\#(members),"datacontenttype":7,"q":"a\"b","data":{"aps":{}}}"#
         let published = await Message(event, type).publish(chain)
         for (index, name) in names.enumerated() {
-            #expect(published?["ce_\(name)"] == (index < 5 ? "v" : nil), "\(name)")
+            expect(published?["ce_\(name)"], is: (index < 5 ? "v" : nil), "\(name)")
         }
-        #expect(published?["content-type"] == "application/json")
-        #expect(published?["ce_q"] == #"a"b"#)
+        expect(published?["content-type"], is: "application/json")
+        expect(published?["ce_q"], is: #"a"b"#)
     }
 }

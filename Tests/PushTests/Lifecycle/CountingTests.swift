@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -19,8 +20,8 @@ struct CountingTests {
     @Test("The count before the message is there when the chain begins")
     func counted() async {
         let published = await Message(payload).publish(Chain([counter]), count: 5)
-        #expect(published?.value == payload.replacing("2", with: "7"))
-        #expect(published?.badgeOperation == .add(2))
+        expect(published?.value, is: payload.replacing("2", with: "7"))
+        expect(published?.badgeOperation, is: .add(2))
     }
 
     @Test(
@@ -37,32 +38,32 @@ struct CountingTests {
         }
         delivery.record.fill(message.envelope, topic: SourceTopic("push.events"))
         let account = Chain.account(of: delivery.record)
-        #expect((account != nil) == isThere)
+        expect((account != nil), is: isThere)
         guard let account else { return }
-        #expect(String(decoding: account.recipient, as: UTF8.self) == key)
-        #expect(account.app.map { String(decoding: $0, as: UTF8.self) } == app)
+        expect(String(decoding: account.recipient, as: UTF8.self), is: key)
+        expect(account.app.map { String(decoding: $0, as: UTF8.self) }, is: app)
     }
 
     @Test("It is not needed where nothing counts", arguments: [#"{"aps":{"badge":2}}"#, #"{"aps":{}}"#])
     func notAsked(_ silent: String) async {
-        #expect(await Message(silent).publish(Chain([counter]), count: nil)?.outcome == .passed)
+        await expect(Message(silent).publish(Chain([counter]), count: nil)?.outcome, is: .passed)
         let uncounted = Chain([ChainLink(ScriptedStage.marking("a"))])
-        #expect(await Message(payload).publish(uncounted, count: nil)?.outcome == .modified)
+        await expect(Message(payload).publish(uncounted, count: nil)?.outcome, is: .modified)
     }
 
     @Test("Without a recipient there is no count", arguments: [nil, ""])
     func noRecipient(_ key: String?) async {
         let message = Message(payload, key: key)
-        #expect(
-            await message.publish(Chain([counter]), count: 5)?.stages == "badge=failed:no-recipient")
+        await expect(
+            message.publish(Chain([counter]), count: 5)?.stages, is: "badge=failed:no-recipient")
     }
 
     @Test("The original gets the badge that was counted, once")
     func original() async {
         let published = await Message(payload).publish(emptying(counter), count: 5)
-        #expect(published?.outcome == .original)
-        #expect(published?.value == payload.replacing("2", with: "7"))
-        #expect(published?.badgeOperation == .add(2))
+        expect(published?.outcome, is: .original)
+        expect(published?.value, is: payload.replacing("2", with: "7"))
+        expect(published?.badgeOperation, is: .add(2))
     }
 
     @Test(
@@ -71,9 +72,9 @@ struct CountingTests {
     func originalReported(result: StageResult) async {
         let counter = ChainLink(ScriptedCounter(result: result))
         let published = await Message(payload).publish(emptying(counter), count: 5)
-        #expect(published?.outcome == .original)
-        #expect(published?.value == payload.replacing("2", with: "7"))
-        #expect(published?.badgeOperation == .add(2))
+        expect(published?.outcome, is: .original)
+        expect(published?.value, is: payload.replacing("2", with: "7"))
+        expect(published?.badgeOperation, is: .add(2))
     }
 
     @Test(
@@ -88,18 +89,18 @@ struct CountingTests {
             })
         let links = isFirst ? [removing, counter] : [counter, removing]
         let published = await Message(payload).publish(Chain(links), count: 5)
-        #expect(published?.outcome == .original)
-        #expect(published?.value == payload.replacing("2", with: "7"))
-        #expect(published?.badgeOperation == .add(2))
-        #expect(published?.stages == links.map { "\($0.stage.name)=ok" }.joined(separator: ","))
+        expect(published?.outcome, is: .original)
+        expect(published?.value, is: payload.replacing("2", with: "7"))
+        expect(published?.badgeOperation, is: .add(2))
+        expect(published?.stages, is: links.map { "\($0.stage.name)=ok" }.joined(separator: ","))
     }
 
     @Test("The original is as it came where no badge was counted")
     func originalUncounted() async {
         let text = payload.replacing("2", with: "2.5")
         let published = await Message(text).publish(emptying(counter), count: 5)
-        #expect(published?.outcome == .original)
-        #expect(published?.value == text)
+        expect(published?.outcome, is: .original)
+        expect(published?.value, is: text)
         #expect(published?.badgeOperation == nil)
     }
 
@@ -107,9 +108,9 @@ struct CountingTests {
     func originalWithoutRecipient() async {
         let observer = RecordingObserver()
         let published = await Message(payload, key: nil).publish(emptying(counter, observer: observer), count: 5)
-        #expect(published?.outcome == .original)
-        #expect(published?.value == payload)
-        #expect(observer.events == ["0 ok", "1 failed:no-recipient"])
+        expect(published?.outcome, is: .original)
+        expect(published?.value, is: payload)
+        expect(observer.events, is: ["0 ok", "1 failed:no-recipient"])
     }
 
     @Test("What a stage that fails has done to the count is undone with its edits", arguments: [true, false])
@@ -124,8 +125,8 @@ struct CountingTests {
         #expect(alone?.value == payload && alone?.stages == "f=failed:no-luck")
         #expect(alone?.badgeOperation == nil)
         let behind = await Message(payload).publish(Chain([counter, failing]), count: 5)
-        #expect(behind?.value == payload.replacing("2", with: "7"))
-        #expect(behind?.badgeOperation == .add(2))
+        expect(behind?.value, is: payload.replacing("2", with: "7"))
+        expect(behind?.badgeOperation, is: .add(2))
     }
 
     @Test("The payload that a stage which fails has put in the place of the one that came is not published")
@@ -143,8 +144,8 @@ struct CountingTests {
             let behind = await Message(payload).publish(chain(counter, isImmediate: isImmediate), count: 5)
             // In place, the edits of the stages before are gone: an increment is not shown as a count.
             let value = isImmediate ? payload.replacing(#","badge":2"#, with: "") : payload.replacing("2", with: "7")
-            #expect(behind?.value == value)
-            #expect(behind?.badgeOperation == .add(2))
+            expect(behind?.value, is: value)
+            expect(behind?.badgeOperation, is: .add(2))
         }
     }
 
@@ -166,8 +167,8 @@ struct CountingTests {
         for wait in [Duration.zero, .seconds(30)] {
             let chain = Chain([counter, ChainLink(replacing)])
             let published = await Message(payload).publish(chain, count: 5, after: wait)
-            #expect(published?.value == other)
-            #expect(published?.badgeOperation == .add(2))
+            expect(published?.value, is: other)
+            expect(published?.badgeOperation, is: .add(2))
         }
     }
 
@@ -192,8 +193,8 @@ struct CountingTests {
     func lastChance() async {
         let published = await Message(payload).publish(
             Chain([counter]), count: 5, after: .seconds(30))
-        #expect(published?.outcome == .bestAttempt)
-        #expect(published?.badgeOperation == .add(2))
+        expect(published?.outcome, is: .bestAttempt)
+        expect(published?.badgeOperation, is: .add(2))
     }
 
     @Test(
@@ -205,16 +206,16 @@ struct CountingTests {
         ])
     func clearing(_ payload: String, _ resets: Bool) async {
         let published = await Message(payload).publish(Chain([counter]), count: 5)
-        #expect(published?.outcome == .passed)
-        #expect(published?.value == payload)
-        #expect(published?.badgeOperation == (resets ? .set(0) : nil))
+        expect(published?.outcome, is: .passed)
+        expect(published?.value, is: payload)
+        expect(published?.badgeOperation, is: (resets ? .set(0) : nil))
     }
 
     @Test("A dead letter is not counted")
     func deadLetter() async {
         let large = payload.replacing(#"}}"#, with: #"},"x":"\#(String(repeating: "x", count: 4096))"}"#)
         let published = await Message(large).publish(emptying(counter), count: 5)
-        #expect(published?.reason == .tooLarge)
+        expect(published?.reason, is: .tooLarge)
         #expect(published?.badgeOperation == nil)
         #expect(published?["pushmill-counted"] == nil)
     }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -17,8 +18,8 @@ struct DeadLetterTests {
             "pushmill.error.topic": "push.events", "pushmill.error.partition": "3", "pushmill.error.offset": "42",
             "pushmill.error.attempt": "1",
         ]
-        for (name, value) in expected { #expect(published?[name] == value) }
-        #expect(published?.envelope.headers.count == expected.count)
+        for (name, value) in expected { expect(published?[name], is: value) }
+        expect(published?.envelope.headers.count, is: expected.count)
     }
 
     @Test("A second letter replaces the headers of the first")
@@ -28,40 +29,40 @@ struct DeadLetterTests {
         message.envelope = first.envelope
         message.envelope.headers.append(RecordEnvelope.Header(name: Array("pushmill-attempt".utf8), value: [0x31]))
         let second = try #require(await message.publish(chain))
-        #expect(second["pushmill.error.reason"] == "not-json")
-        #expect(second["pushmill.error.attempt"] == "2")
-        #expect(second["traceparent"] == "00-1")
+        expect(second["pushmill.error.reason"], is: "not-json")
+        expect(second["pushmill.error.attempt"], is: "2")
+        expect(second["traceparent"], is: "00-1")
         #expect(second["pushmill-stages"] == nil)
-        #expect(second.envelope.headers.count == first.envelope.headers.count + 1)
+        expect(second.envelope.headers.count, is: first.envelope.headers.count + 1)
     }
 
     @Test(
         "The attempt is one more than the header says, if it says a number",
         arguments: [("0", "1"), ("41", "42"), ("x", "1"), ("-5", "1"), ("", "1")])
     func attempt(_ given: String, _ attempt: String) async {
-        #expect(await Message("x", ["pushmill-attempt": given]).publish(chain)?["pushmill.error.attempt"] == attempt)
+        await expect(Message("x", ["pushmill-attempt": given]).publish(chain)?["pushmill.error.attempt"], is: attempt)
     }
 
     @Test("What the broker refuses for good becomes a letter with the input's value, which says that it was counted")
     func publishFailed() {
         let chain = Chain([ChainLink(BadgeStage(mode: .increment))])
         let delivery = Delivery()
-        #expect(Message().begin(chain, delivery).verdict?.outcome == .modified)
+        expect(Message().begin(chain, delivery).verdict?.outcome, is: .modified)
         let message = String(repeating: "é", count: 600)
         let verdict = chain.deadLetter(delivery, .publishFailed, message: message, counted: true)
         let published = Published(verdict, delivery)
-        #expect(published.value == Message.text)
-        #expect(published["pushmill-outcome"] == "dead-letter")
-        #expect(published["pushmill-counted"] == "true")
-        #expect(published["pushmill.error.stage"] == "publish")
-        #expect(published["pushmill.error.message"] == String(repeating: "é", count: 256))
+        expect(published.value, is: Message.text)
+        expect(published["pushmill-outcome"], is: "dead-letter")
+        expect(published["pushmill-counted"], is: "true")
+        expect(published["pushmill.error.stage"], is: "publish")
+        expect(published["pushmill.error.message"], is: String(repeating: "é", count: 256))
     }
 
     /// Its badge is to count once a stage counts.
     @Test("What the broker refuses of a chain that does not count is not said to be counted")
     func uncounted() {
         let delivery = Delivery()
-        #expect(Message().begin(chain, delivery).verdict?.outcome == .modified)
+        expect(Message().begin(chain, delivery).verdict?.outcome, is: .modified)
         let verdict = chain.deadLetter(delivery, .publishFailed, message: "refused", counted: true)
         #expect(Published(verdict, delivery)["pushmill-counted"] == nil)
     }
@@ -71,12 +72,12 @@ struct DeadLetterTests {
         arguments: [("x", "é", 255), ("", "中", 170), ("xx", "中", 170), ("x", "😀", 127), ("xxxx", "😀", 127)])
     func cut(_ start: String, _ character: String, _ count: Int) {
         let delivery = Delivery()
-        #expect(Message().begin(chain, delivery).verdict?.outcome == .modified)
+        expect(Message().begin(chain, delivery).verdict?.outcome, is: .modified)
         let message = start + String(repeating: character, count: 600)
         let verdict = chain.deadLetter(delivery, .publishFailed, message: message)
         let kept = start + String(repeating: character, count: count)
         #expect(kept.utf8.count <= 512 && kept.utf8.count + character.utf8.count > 512)
-        #expect(Published(verdict, delivery)["pushmill.error.message"] == kept)
+        expect(Published(verdict, delivery)["pushmill.error.message"], is: kept)
     }
 
     @Test("A stage is told that the badge was counted before", arguments: [true, false])
@@ -87,6 +88,6 @@ struct DeadLetterTests {
         }
         let message = wasCounted ? Message(Message.text, ["pushmill-counted": "true"]) : Message()
         let published = await message.publish(Chain([ChainLink(asking)]))
-        #expect(published?.value == Message.text.replacing("Hello", with: "\(wasCounted)"))
+        expect(published?.value, is: Message.text.replacing("Hello", with: "\(wasCounted)"))
     }
 }

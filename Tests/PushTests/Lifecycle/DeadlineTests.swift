@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -46,16 +47,16 @@ struct DeadlineTests {
         let chain = chain([ChainLink(ScriptedStage.marking("a")), ChainLink(hanging)])
         let delivery = Delivery()
         let (run, limit) = try await start(chain, delivery)
-        #expect(limit == deadline)
+        expect(limit, is: deadline)
         let early = chain.expire(delivery, now: Instant(nanoseconds: 29_999_999_999))
         #expect(early.isWaiting)
-        #expect(early.limit == deadline)
+        expect(early.limit, is: deadline)
         #expect(chain.resume(delivery, now: .past) == nil)
         release.open()
         #expect(await run.value)
         let verdict = try #require(chain.resume(delivery, now: time.now)?.verdict)
-        #expect(verdict.outcome == .modified)
-        #expect(Published(verdict, delivery).value == Message.text.replacing("Hello", with: "too late"))
+        expect(verdict.outcome, is: .modified)
+        expect(Published(verdict, delivery).value, is: Message.text.replacing("Hello", with: "too late"))
         #expect(chain.resume(delivery, now: deadline) == nil)
     }
 
@@ -68,20 +69,20 @@ struct DeadlineTests {
         let (run, _) = try await start(chain, delivery)
         let verdict = try #require(chain.expire(delivery, now: deadline).verdict)
         let published = Published(verdict, delivery)
-        #expect(published.outcome == .bestAttempt)
-        #expect(
-            published.value == #"{"aps":{"alert":{"body":"Helloab?","subtitle":"late"},"mutable-content":1}}"#)
-        #expect(published.stages == "a=ok,h=expired,b=expired")
+        expect(published.outcome, is: .bestAttempt)
+        expect(
+            published.value, is: #"{"aps":{"alert":{"body":"Helloab?","subtitle":"late"},"mutable-content":1}}"#)
+        expect(published.stages, is: "a=ok,h=expired,b=expired")
 
         // The delivery is used again while the stage still runs.
         let other = Chain([ChainLink(ScriptedStage.marking("c"))])
         let next = try #require(Message().begin(other, delivery).verdict)
-        #expect(next.outcome == .modified)
+        expect(next.outcome, is: .modified)
         release.open()
-        #expect(await run.value == false)
+        await expect(run.value, is: false)
         #expect(chain.resume(delivery, now: deadline) == nil)
-        #expect(Published(next, delivery).value == Message.text.replacing("Hello", with: "Helloc"))
-        #expect(observer.events == ["0 ok", "1 abandoned", "1 expired", "2 expired", "1 came late"])
+        expect(Published(next, delivery).value, is: Message.text.replacing("Hello", with: "Helloc"))
+        expect(observer.events, is: ["0 ok", "1 abandoned", "1 expired", "2 expired", "1 came late"])
     }
 
     @Test("A stage that never returns holds nothing but itself")
@@ -89,11 +90,11 @@ struct DeadlineTests {
         let chain = chain([ChainLink(hanging)])
         let delivery = Delivery()
         let (run, _) = try await start(chain, delivery)
-        #expect(chain.expire(delivery, now: deadline).verdict == Verdict(.bestAttempt))
+        expect(chain.expire(delivery, now: deadline).verdict, is: Verdict(.bestAttempt))
         #expect(chain.resume(delivery, now: deadline) == nil)
         delivery.clear()
         release.open()
-        #expect(await run.value == false)
+        await expect(run.value, is: false)
     }
 
     @Test("A stage that has returned before anybody asks is in time, whatever the clock says")
@@ -105,8 +106,8 @@ struct DeadlineTests {
         release.open()
         #expect(await run.value)
         let verdict = try #require(chain.expire(delivery, now: time.now).verdict)
-        #expect(verdict.outcome == .modified)
-        #expect(Published(verdict, delivery).value == Message.text.replacing("Hello", with: "too lateb"))
+        expect(verdict.outcome, is: .modified)
+        expect(Published(verdict, delivery).value, is: Message.text.replacing("Hello", with: "too lateb"))
         #expect(chain.resume(delivery, now: time.now) == nil)
     }
 
@@ -132,9 +133,9 @@ struct DeadlineTests {
                 }
             })
         await began.wait()
-        #expect(chain.expire(delivery, now: deadline).verdict == Verdict(.bestAttempt))
+        expect(chain.expire(delivery, now: deadline).verdict, is: Verdict(.bestAttempt))
         await ended.wait()
-        #expect(await run.value == false)
+        await expect(run.value, is: false)
         // Its thread may be quicker than the one that gives it up.
         #expect(observer.events.contains("0 came late"))
     }
@@ -155,8 +156,8 @@ struct DeadlineTests {
             ChainLink(ScriptedStage.marking("b")),
         ])
         let published = await Message().publish(chain)
-        #expect(published?.value == Message.text.replacing("Hello", with: "Helloab"))
-        #expect(published?.stages == "a=ok,f=failed:no-luck,s=failed:error,b=ok")
+        expect(published?.value, is: Message.text.replacing("Hello", with: "Helloab"))
+        expect(published?.stages, is: "a=ok,f=failed:no-luck,s=failed:error,b=ok")
     }
 
     @Test("What waited for a whole deadline gets last-chance edits alone")
@@ -166,8 +167,8 @@ struct DeadlineTests {
             let delivery = Delivery()
             let verdict = try #require(Message().begin(chain, delivery, after: .seconds(30)).verdict)
             let published = Published(verdict, delivery)
-            #expect(published.outcome == .bestAttempt)
-            #expect(published.value?.contains("Helloa?") == true)
+            expect(published.outcome, is: .bestAttempt)
+            expect(published.value?.contains("Helloa?"), is: true)
         }
     }
 
@@ -179,7 +180,7 @@ struct DeadlineTests {
             Issue.record("it got last-chance edits alone")
             return
         }
-        #expect(limit == chain.time.now + wait + .seconds(30))
+        expect(limit, is: chain.time.now + wait + .seconds(30))
     }
 
     @Test("No stage that may wait begins after the deadline")
@@ -191,8 +192,8 @@ struct DeadlineTests {
         }
         let chain = chain([ChainLink(slow), ChainLink(hanging)])
         let published = await Message().publish(chain)
-        #expect(published?.outcome == .bestAttempt)
-        #expect(published?.stages == "slow=ok,h=expired")
+        expect(published?.outcome, is: .bestAttempt)
+        expect(published?.stages, is: "slow=ok,h=expired")
     }
 
     @Test("Nothing comes of a message that is given up, whose time was not over")
@@ -204,8 +205,8 @@ struct DeadlineTests {
         chain.abandon(delivery)
         #expect(chain.resume(delivery, now: deadline) == nil)
         release.open()
-        #expect(await run.value == false)
-        #expect(observer.events == ["0 given up", "0 came late"])
+        await expect(run.value, is: false)
+        expect(observer.events, is: ["0 given up", "0 came late"])
     }
 
     @Test("Work that was abandoned before it began never runs, and is counted as any other")
@@ -213,9 +214,9 @@ struct DeadlineTests {
         let chain = chain([ChainLink(hanging)])
         let delivery = Delivery()
         let work = try #require(Message().begin(chain, delivery).work)
-        #expect(chain.expire(delivery, now: deadline).verdict?.outcome == .bestAttempt)
-        #expect(await work.run() == false)
-        #expect(observer.events == ["0 abandoned", "0 expired", "0 came late"])
+        expect(chain.expire(delivery, now: deadline).verdict?.outcome, is: .bestAttempt)
+        await expect(work.run(), is: false)
+        expect(observer.events, is: ["0 abandoned", "0 expired", "0 came late"])
     }
 
     @Test("A task that turns up when its stage was abandoned is cancelled at once")
@@ -231,7 +232,7 @@ struct DeadlineTests {
         work.set(task)
         release.open()
         await task.value
-        #expect(await work.run() == false)
+        await expect(work.run(), is: false)
     }
 
     @Test("What a stage can do at once costs no way to the pool, and what it cannot is undone first")
@@ -250,13 +251,13 @@ struct DeadlineTests {
         let chain = chain([ChainLink(Asking())])
         let delivery = Delivery()
         let known = try #require(Message().begin(chain, delivery).verdict)
-        #expect(Published(known, delivery).stages == "asking=known")
+        expect(Published(known, delivery).stages, is: "asking=known")
         let boris = Message(key: "boris")
         #expect(boris.begin(chain, delivery).work != nil)
         chain.abandon(delivery)
         let asked = await boris.publish(chain)
-        #expect(asked?.stages == "asking=ok")
-        #expect(asked?.value == Message.text.replacing("Hello", with: "Hello asked"))
+        expect(asked?.stages, is: "asking=ok")
+        expect(asked?.value, is: Message.text.replacing("Hello", with: "Hello asked"))
     }
 
     @Test("A stage that says it is immediate, and is async, may wait all the same")
@@ -272,7 +273,7 @@ struct DeadlineTests {
         }
         let chain = chain([ChainLink(Sworn())])
         #expect(Message().begin(chain, Delivery()).work != nil)
-        #expect(await Message().publish(chain)?.stages == "sworn=ok")
+        await expect(Message().publish(chain)?.stages, is: "sworn=ok")
     }
 
     @Test("What stages say at their last chance is said under their own names")
@@ -288,7 +289,7 @@ struct DeadlineTests {
                     }))
         }
         let chain = Chain(links, log: { _, stage, _, text in said.withLock { $0.append("\(stage): \(text)") } })
-        #expect(Message().begin(chain, Delivery(), after: .seconds(30)).verdict?.outcome == .bestAttempt)
-        #expect(said.withLock { $0 } == ["a: late", "b: late"])
+        expect(Message().begin(chain, Delivery(), after: .seconds(30)).verdict?.outcome, is: .bestAttempt)
+        expect(said.withLock { $0 }, is: ["a: late", "b: late"])
     }
 }

@@ -1,4 +1,5 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillStages
@@ -17,24 +18,24 @@ struct ExpirationTests {
         ])
     func table(_ expiration: String, _ outcome: Outcome) async {
         let message = Message(payload, ["apns-expiration": expiration])
-        #expect(await message.publish(Chain(links))?.outcome == outcome)
+        await expect(message.publish(Chain(links))?.outcome, is: outcome)
     }
 
     @Test("It is published with its badge counted and set, otherwise as it came")
     func published() async {
         let published = await Message(payload, ["apns-expiration": "1"]).publish(Chain(links), count: 5)
-        #expect(published?.destination == .output)
-        #expect(published?.value == payload.replacing("2", with: "7"))
-        #expect(published?.stages == "a=skipped,badge=ok")
-        #expect(published?.badgeOperation == .add(2))
+        expect(published?.destination, is: .output)
+        expect(published?.value, is: payload.replacing("2", with: "7"))
+        expect(published?.stages, is: "a=skipped,badge=ok")
+        expect(published?.badgeOperation, is: .add(2))
     }
 
     @Test("A badge that is not the chain's business stays as it came")
     func notGatedIn() async {
         let silent = #"{"aps":{"badge":2}}"#
         let published = await Message(silent, ["apns-expiration": "1"]).publish(Chain(links), count: 5)
-        #expect(published?.outcome == .expired)
-        #expect(published?.value == silent)
+        expect(published?.outcome, is: .expired)
+        expect(published?.value, is: silent)
         #expect(published?.badgeOperation == nil)
     }
 
@@ -47,12 +48,12 @@ struct ExpirationTests {
         let clearing = #"{"aps":{"badge":0}}"#
         let message = Message(clearing, ["apns-expiration": "1"])
         let published = await message.publish(Chain(links, settings: settings), count: 5)
-        #expect(published?.outcome == .expired)
-        #expect(published?.destination == (isPublished ? .output : .nowhere))
-        #expect(published?.badgeOperation == (isPublished ? .set(0) : nil))
+        expect(published?.outcome, is: .expired)
+        expect(published?.destination, is: (isPublished ? .output : .nowhere))
+        expect(published?.badgeOperation, is: (isPublished ? .set(0) : nil))
         guard isPublished else { return }
-        #expect(published?.value == clearing)
-        #expect(published?.stages == "a=skipped,badge=ok")
+        expect(published?.value, is: clearing)
+        expect(published?.stages, is: "a=skipped,badge=ok")
     }
 
     @Test("Or it is dropped and not counted")
@@ -61,8 +62,8 @@ struct ExpirationTests {
         settings.publishesExpired = false
         let chain = Chain(links, settings: settings)
         let published = await Message(payload, ["apns-expiration": "1"]).publish(chain, count: 5)
-        #expect(published?.outcome == .expired)
-        #expect(published?.destination == .nowhere)
+        expect(published?.outcome, is: .expired)
+        expect(published?.destination, is: .nowhere)
         #expect(published?.badgeOperation == nil)
     }
 }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillStages
@@ -16,7 +17,7 @@ struct GateTests {
             #"{"aps":{"alert":{"loc-key":"K"},"mutable-content":1}}"#,
         ])
     func applies(_ payload: String) async {
-        #expect(await Message(payload).publish(chain)?.outcome == .modified)
+        await expect(Message(payload).publish(chain)?.outcome, is: .modified)
     }
 
     @Test(
@@ -35,17 +36,17 @@ struct GateTests {
         ])
     func passes(_ payload: String) async {
         let published = await Message(payload).publish(chain)
-        #expect(published?.outcome == .passed)
-        #expect(published?.value == payload)
-        #expect(published?.stages == "a=skipped")
+        expect(published?.outcome, is: .passed)
+        expect(published?.value, is: payload)
+        expect(published?.stages, is: "a=skipped")
     }
 
     @Test("A chain without stages names none and changes nothing")
     func emptyChain() async {
         let published = await Message().publish(Chain([]))
-        #expect(published?.outcome == .modified)
-        #expect(published?.value == Message.text)
-        #expect(published?.stages == "")
+        expect(published?.outcome, is: .modified)
+        expect(published?.value, is: Message.text)
+        expect(published?.stages, is: "")
     }
 
     private static let deep: String =
@@ -61,12 +62,12 @@ struct GateTests {
         ])
     func deadLetters(_ payload: String?, _ reason: DeadLetterReason) async {
         let published = await Message(payload, ["x": "y"]).publish(chain)
-        #expect(published?.outcome == .deadLetter)
-        #expect(published?.destination == .deadLetters)
-        #expect(published?.reason == reason)
-        #expect(published?.value == payload)
-        #expect(published?["pushmill-outcome"] == "dead-letter")
-        #expect(published?["pushmill.error.reason"] == "\(reason.name)")
-        #expect(published?["x"] == "y")
+        expect(published?.outcome, is: .deadLetter)
+        expect(published?.destination, is: .deadLetters)
+        expect(published?.reason, is: reason)
+        expect(published?.value, is: payload)
+        expect(published?["pushmill-outcome"], is: "dead-letter")
+        expect(published?["pushmill.error.reason"], is: "\(reason.name)")
+        expect(published?["x"], is: "y")
     }
 }

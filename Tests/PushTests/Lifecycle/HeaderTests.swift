@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -19,13 +20,14 @@ struct HeaderTests {
         let headers = published?.envelope.headers.map { header in
             String(decoding: header.name, as: UTF8.self) + "=" + String(decoding: header.value ?? [], as: UTF8.self)
         }
-        #expect(
-            headers == [
+        expect(
+            headers,
+            is: [
                 "traceparent=00-1", "x=1", "x=2", "apns-id=given", "pushmill-outcome=modified",
                 "pushmill-source=push.events/3/42", "pushmill-stages=a=ok",
             ])
-        #expect(published?.envelope.key == Array("anna".utf8))
-        #expect(published?.envelope.timestamp == message.envelope.timestamp)
+        expect(published?.envelope.key, is: Array("anna".utf8))
+        expect(published?.envelope.timestamp, is: message.envelope.timestamp)
     }
 
     @Test("A header without a value, or without a name, goes on as it is")
@@ -37,8 +39,8 @@ struct HeaderTests {
             RecordEnvelope.Header(name: Array("apns-id".utf8), value: nil),
         ]
         let published = await message.publish(chain)
-        #expect(published?.envelope.headers.prefix(2) == message.envelope.headers.prefix(2))
-        #expect(published?["apns-id"]?.utf8.count == 36)
+        expect(published?.envelope.headers.prefix(2), is: message.envelope.headers.prefix(2))
+        expect(published?["apns-id"]?.utf8.count, is: 36)
     }
 
     @Test("A derived apns-id is a UUID, the same for a repeat and another for each coordinate")
@@ -55,13 +57,13 @@ struct HeaderTests {
                     #expect(
                         identifier.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/)
                             != nil)
-                    #expect(await message.publish(chain)?["apns-id"] == identifier)
+                    await expect(message.publish(chain)?["apns-id"], is: identifier)
                     #expect(seen.insert(identifier).inserted)
                 }
             }
         }
         // Kept: a repeat must be recognised by the next release too.
-        #expect(await Message().publish(chain)?["apns-id"] == "0f3bdfcc-c0fe-87b0-b23c-189bb9b0c6ef")
+        await expect(Message().publish(chain)?["apns-id"], is: "0f3bdfcc-c0fe-87b0-b23c-189bb9b0c6ef")
     }
 
     @Test(
@@ -72,15 +74,15 @@ struct HeaderTests {
             ("", ""),
         ])
     func collapseIdentifier(_ given: String, _ expected: String) async {
-        #expect(
-            await Message(Message.text, ["apns-collapse-id": given]).publish(chain)?["apns-collapse-id"] == expected)
+        await expect(
+            Message(Message.text, ["apns-collapse-id": given]).publish(chain)?["apns-collapse-id"], is: expected)
     }
 
     @Test("What passes has all of it too")
     func passed() async {
         let published = await Message(#"{"aps":{}}"#, ["pushmill-outcome": "forged"]).publish(chain)
-        #expect(published?["pushmill-outcome"] == "passed")
-        #expect(published?["pushmill-source"] == "push.events/3/42")
+        expect(published?["pushmill-outcome"], is: "passed")
+        expect(published?["pushmill-source"], is: "push.events/3/42")
         #expect(published?["apns-id"] != nil)
     }
 
@@ -94,6 +96,6 @@ struct HeaderTests {
         }
         let headers: KeyValuePairs = ["x": "1", "locale": "de", "recipient": "bert", "x": "2"]
         let published = await Message(Message.text, headers).publish(Chain([ChainLink(asking)]))
-        #expect(published?.value?.contains("bert de 2 nil push.events/3/42") == true)
+        expect(published?.value?.contains("bert de 2 nil push.events/3/42"), is: true)
     }
 }

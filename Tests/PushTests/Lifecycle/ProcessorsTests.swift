@@ -1,4 +1,5 @@
 import Glibc
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -58,17 +59,17 @@ struct ProcessorsTests {
             ),
         ] as [([String: String], Int)])
     func quota(files: [String: String], count: Int) {
-        #expect(Processors(read: { $0 == "/proc/self/status" ? Self.eight : files[$0] }).count == count)
+        expect(Processors(read: { $0 == "/proc/self/status" ? Self.eight : files[$0] }).count, is: count)
     }
 
     @Test(
         "Without a quota they are those that the process is bound to",
         arguments: [("0-7", 8), ("0", 1), ("0-3,7", 5), ("2,4,6", 3), ("3-3", 1), ("5-2,1", 1), ("", 1)])
     func bound(list: String, count: Int) {
-        #expect(
-            Processors(read: { $0 == "/proc/self/status" ? "Cpus_allowed_list:\t\(list)\n" : nil }).count == count)
+        expect(
+            Processors(read: { $0 == "/proc/self/status" ? "Cpus_allowed_list:\t\(list)\n" : nil }).count, is: count)
     }
 
     @Test("Where the system tells nothing they are all that are online")
-    func unknown() { #expect(Processors(read: { _ in nil }).count == sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+    func unknown() { expect(Processors(read: { _ in nil }).count, is: sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 }

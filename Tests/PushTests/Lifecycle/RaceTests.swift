@@ -1,5 +1,6 @@
 import Glibc
 import PushmillPayload
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -70,9 +71,9 @@ struct RaceTests {
                 if chain.resume(deliveries[tag], now: .past) != nil { faults += 1 }
             }
         }
-        #expect(inTime + late == rounds * 1000)
-        #expect(faults == 0)
-        #expect(observer.abandoned == 0)
+        expect(inTime + late, is: rounds * 1000)
+        expect(faults, is: 0)
+        expect(observer.abandoned, is: 0)
         // Otherwise there was no race.
         #expect(inTime > 0)
         #expect(late > 0)

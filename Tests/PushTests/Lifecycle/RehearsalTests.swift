@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -18,14 +19,14 @@ struct RehearsalTests {
             return result.output.payload.map { String(decoding: $0, as: UTF8.self) } ?? ""
         }
         func shown(_ count: Int) -> String { payload.replacing(#""badge":2"#, with: #""badge":\#(count)"#) }
-        #expect(await badge("anna") == shown(2))
-        #expect(await badge("anna") == shown(4))
-        #expect(await badge("anna", app: "b") == shown(2))
-        #expect(await badge("bert") == shown(12))
-        #expect(await badge("bert") == shown(14))
-        #expect(await badge(nil) == payload)
-        #expect(await badge("anna", #"{"aps":{"badge":0}}"#) == #"{"aps":{"badge":0}}"#)
-        #expect(await badge("anna") == shown(2))
+        await expect(badge("anna"), is: shown(2))
+        await expect(badge("anna"), is: shown(4))
+        await expect(badge("anna", app: "b"), is: shown(2))
+        await expect(badge("bert"), is: shown(12))
+        await expect(badge("bert"), is: shown(14))
+        await expect(badge(nil), is: payload)
+        await expect(badge("anna", #"{"aps":{"badge":0}}"#), is: #"{"aps":{"badge":0}}"#)
+        await expect(badge("anna"), is: shown(2))
     }
 
     @Test("What is not published does not count")
@@ -35,11 +36,11 @@ struct RehearsalTests {
         let chain = Chain([ChainLink(BadgeStage(mode: .increment))], settings: settings)
         let rehearsal = Rehearsal(chain)
         let expired = Message(payload, ["apns-expiration": "1"]).envelope
-        #expect(await rehearsal.run(expired, wallClock: 1000).verdict.destination == .nowhere)
+        await expect(rehearsal.run(expired, wallClock: 1000).verdict.destination, is: .nowhere)
         let result = await rehearsal.run(Message(payload).envelope, wallClock: 1000)
-        #expect(result.output.payload.map { String(decoding: $0, as: UTF8.self) } == payload)
-        #expect(result.stages == [.ok])
-        #expect(await rehearsal.run(expired, wallClock: 999).verdict.outcome == .modified)
+        expect(result.output.payload.map { String(decoding: $0, as: UTF8.self) }, is: payload)
+        expect(result.stages, is: [.ok])
+        await expect(rehearsal.run(expired, wallClock: 999).verdict.outcome, is: .modified)
     }
 
     @Test("A stage that waits is waited for, and its result is told under the input's coordinates")
@@ -51,9 +52,9 @@ struct RehearsalTests {
         }
         let rehearsal = Rehearsal(Chain([ChainLink(waiting), ChainLink(ScriptedStage.marking("a"))]))
         let result = await rehearsal.run(Message().envelope, wallClock: 0)
-        #expect(result.verdict == Verdict(.modified))
-        #expect(result.stages == [.word("late"), .ok])
-        #expect(result.output.payload == Array(Message.text.replacing("Hello", with: "waiteda").utf8))
+        expect(result.verdict, is: Verdict(.modified))
+        expect(result.stages, is: [.word("late"), .ok])
+        expect(result.output.payload, is: Array(Message.text.replacing("Hello", with: "waiteda").utf8))
         #expect(result.output.topic == "push.events" && result.output.partition == 3 && result.output.offset == 42)
     }
 
@@ -87,7 +88,7 @@ struct RehearsalTests {
         await rehearsal.wake()
         time.advance(by: .seconds(30))
         await rehearsal.wake()
-        #expect(await result.verdict == Verdict(.bestAttempt))
+        await expect(result.verdict, is: Verdict(.bestAttempt))
         release.open()
         let late = await rehearsal.run(
             Message().envelope, wallClock: 0, taken: Instant(nanoseconds: 100_000_000_000))

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -44,7 +45,7 @@ struct ReuseTests {
                     _ = await chain.finish(earlier.begin(chain, delivery, count: 9, after: wait), delivery)
                     let verdict = await chain.finish(message.begin(chain, delivery, count: 5), delivery)
                     let published = verdict.map { Published($0, delivery) }
-                    #expect(published == alone, "number \(number)")
+                    expect(published, is: alone, "number \(number)")
                 }
             }
         }
@@ -74,9 +75,9 @@ struct ReuseTests {
         for names in [["a"], ["a", "b", "c"], [], ["a", "b"]] {
             let chain = Chain(names.map { ChainLink(ScriptedStage.marking($0)) })
             let step = Message().begin(chain, delivery)
-            #expect(step.verdict?.outcome == .modified)
-            #expect(delivery.results == names.map { _ in .ok })
-            #expect(delivery.times == names.map { _ in 0 })
+            expect(step.verdict?.outcome, is: .modified)
+            expect(delivery.results, is: names.map { _ in .ok })
+            expect(delivery.times, is: names.map { _ in 0 })
             #expect(delivery.isAllOkay)
         }
     }
@@ -91,8 +92,8 @@ struct ReuseTests {
             let step = chain.begin(
                 delivery, taken: .past, now: .past, wallClock: 0, count: 5, isCounted: isCounted)
             let published = await chain.finish(step, delivery).map { Published($0, delivery) }
-            #expect(published?.badgeOperation == (isCounted ? nil : .add(2)))
-            #expect(published?.value?.contains(#""badge":\#(isCounted ? 5 : 7)"#) == true)
+            expect(published?.badgeOperation, is: (isCounted ? nil : .add(2)))
+            expect(published?.value?.contains(#""badge":\#(isCounted ? 5 : 7)"#), is: true)
         }
     }
 }

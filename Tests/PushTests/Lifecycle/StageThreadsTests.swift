@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import PushmillPayload
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -36,10 +37,10 @@ struct StageThreadsTests {
             }, on: blocked)
         let quick = start(100, chain { _, _ in .ok }, on: others)
         var iterator = ends.makeAsyncIterator()
-        for _ in quick { #expect(await iterator.next() == 1) }
+        for _ in quick { await expect(iterator.next(), is: 1) }
         #expect(threads.count >= 40)
         for _ in blocking { release.signal() }
-        for _ in blocking { #expect(await iterator.next() == 0) }
+        for _ in blocking { await expect(iterator.next(), is: 0) }
     }
 
     @Test("There are never more threads than the limit; what waits for one runs when it comes")
@@ -63,8 +64,8 @@ struct StageThreadsTests {
         for _ in deliveries { release.signal() }
         var iterator = ends.makeAsyncIterator()
         for _ in deliveries { #expect(await iterator.next() != nil) }
-        #expect(most.load(ordering: .sequentiallyConsistent) == 3)
-        #expect(threads.count == 3)
+        expect(most.load(ordering: .sequentiallyConsistent), is: 3)
+        expect(threads.count, is: 3)
     }
 
     @Test("Where there is no thread at all, one is started for what waits", .timeLimit(.minutes(1)))
@@ -75,7 +76,7 @@ struct StageThreadsTests {
         let deliveries = start(2, chain { _, _ in .ok }, on: pool)
         var iterator = ends.makeAsyncIterator()
         for _ in deliveries { #expect(await iterator.next() != nil) }
-        #expect(threads.count == 1)
+        expect(threads.count, is: 1)
     }
 
     @Test("A thousand stages that suspend hold no thread")
@@ -116,7 +117,7 @@ struct StageThreadsTests {
         var iterator = begins.makeAsyncIterator()
         await iterator.next()
         let verdict = try #require(chain.expire(delivery, now: delivery.deadline).verdict)
-        #expect(Published(verdict, delivery).value == Message.text)
+        expect(Published(verdict, delivery).value, is: Message.text)
         release.signal()
     }
 
@@ -132,7 +133,7 @@ struct StageThreadsTests {
         _ = chain.expire(delivery, now: delivery.deadline)
         // It is used again where nobody else has it.
         delivery.clear()
-        #expect(ObjectIdentifier(delivery.record) == record)
+        expect(ObjectIdentifier(delivery.record), is: record)
         #expect(await !work.run())
     }
 

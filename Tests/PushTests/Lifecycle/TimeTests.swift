@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillStages
@@ -15,19 +16,19 @@ struct TimeTests {
             (Duration(secondsComponent: 0, attosecondsComponent: 1_999_999_999), 1),
         ] as [(Duration, UInt64)])
     func nanoseconds(_ duration: Duration, _ nanoseconds: UInt64) {
-        #expect(duration.wholeNanoseconds == nanoseconds)
+        expect(duration.wholeNanoseconds, is: nanoseconds)
     }
 
     @Test("No sum is later than never, and no difference is negative")
     func arithmetic() {
         let early = Instant(nanoseconds: 5)
         let late = early + .nanoseconds(7)
-        #expect(late == Instant(nanoseconds: 12))
+        expect(late, is: Instant(nanoseconds: 12))
         #expect(late.nanoseconds(since: early) == 7 && early.nanoseconds(since: late) == 0)
-        #expect(late.nanoseconds(since: late) == 0)
-        #expect(early + .nanoseconds(-3) == early)
+        expect(late.nanoseconds(since: late), is: 0)
+        expect(early + .nanoseconds(-3), is: early)
         #expect(Instant.never + .nanoseconds(1) == .never && early.advanced(nanoseconds: .max) == .never)
-        #expect(early.advanced(nanoseconds: .max - 5) == .never)
+        expect(early.advanced(nanoseconds: .max - 5), is: .never)
         #expect(early.advanced(nanoseconds: .max - 6) < .never)
         #expect(.past < early && early < late && !(early < early))
     }
@@ -38,9 +39,9 @@ struct TimeTests {
         #expect(TimeSource.system.now >= before && before > .past)
         let time = ManualTime(Instant(nanoseconds: 3))
         let source = TimeSource.manual(time)
-        #expect(source.now == Instant(nanoseconds: 3))
+        expect(source.now, is: Instant(nanoseconds: 3))
         time.advance(by: .nanoseconds(4))
         time.advance(by: .nanoseconds(-4))
-        #expect(source.now == Instant(nanoseconds: 7))
+        expect(source.now, is: Instant(nanoseconds: 7))
     }
 }

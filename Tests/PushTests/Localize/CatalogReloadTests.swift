@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillLocalization
@@ -66,6 +67,6 @@ struct CatalogReloadTests {
         }
         #expect(reason.hasPrefix("\(fixture.folder)/\(path)"))
         #expect(reason.contains(problem), "\(reason)")
-        #expect(await Message(alert: #"{"loc-key":"NEWS"}"#).publish(chain)?.alert == #"{"body":"You have news"}"#)
+        await expect(Message(alert: #"{"loc-key":"NEWS"}"#).publish(chain)?.alert, is: #"{"body":"You have news"}"#)
     }
 }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillLocalization
@@ -23,28 +24,30 @@ struct CatalogReportTests {
     @Test("A complete catalog has no findings")
     func complete() throws {
         let files = ["en", "de"].map { ("\($0).lproj/Localizable.strings", "A = \"%@ %d\"; B = b;") }
-        #expect(try lines(Dictionary(uniqueKeysWithValues: files)) == [])
+        try expect(lines(Dictionary(uniqueKeysWithValues: files)), is: [])
     }
 
     @Test("Missing keys are told, unless a truncation has them")
     func missing() throws {
-        #expect(
-            try lines([
+        try expect(
+            lines([
                 "en.lproj/Localizable.strings": "A = a; B = b;", "en-GB.lproj/Localizable.strings": "C = c;",
                 "de.lproj/Localizable.strings": "B = b;", "de-AT.lproj/Localizable.strings": "",
                 "pt-PT.lproj/Localizable.strings": "X = x;",
-            ]) == [
+            ]),
+            is: [
                 #"de: "A" is missing"#, #"pt-PT: "A" is missing"#, #"pt-PT: "B" is missing"#,
             ])
     }
 
     @Test("Arguments that differ from the development language are told")
     func arguments() throws {
-        #expect(
-            try lines([
+        try expect(
+            lines([
                 "en.lproj/Localizable.strings": "A = \"%@ %d\"; B = \"%@\"; C = \"%2$@ %1$@\"; D = d;",
                 "de.lproj/Localizable.strings": "A = \"%d %@\"; B = b; C = \"%@ %@\"; D = \"%3$.1f\";",
-            ]) == [
+            ]),
+            is: [
                 #"de: "A" takes %1$d %2$@, in the development language %1$@ %2$d"#,
                 #"de: "B" takes no arguments, in the development language %1$@"#,
                 #"de: "D" takes %1$(unused) %2$(unused) %3$f, in the development language no arguments"#,
@@ -53,22 +56,23 @@ struct CatalogReportTests {
 
     @Test("Of a key that the development language lacks, arguments are held against the first locale that has it")
     func argumentsOfOthers() throws {
-        #expect(
-            try lines([
+        try expect(
+            lines([
                 "en.lproj/Localizable.strings": "A = a;", "de.lproj/Localizable.strings": "A = a; B = \"%d\";",
                 "fr.lproj/Localizable.strings": "A = a; B = \"%@ %d\";",
                 "pl.lproj/Localizable.strings": "A = a; B = \"%ld\";",
-            ]) == [#"fr: "B" takes %1$@ %2$d, in de %1$d"#])
+            ]), is: [#"fr: "B" takes %1$@ %2$d, in de %1$d"#])
     }
 
     @Test("A text where another language chooses by a number is told")
     func textForPlural() throws {
-        #expect(
-            try lines([
+        try expect(
+            lines([
                 "en.lproj/Localizable.stringsdict": Self.plural("N", ["one", "other"]),
                 "de.lproj/Localizable.strings": "N = \"%@ Fotos\"; M = m;",
                 "ja.lproj/Localizable.strings": "N = \"写真%d枚\";",
-            ]) == [
+            ]),
+            is: [
                 #"de: "N" takes %1$@, in the development language %1$d"#,
                 #"de: "N" takes %1$@ as text, but it chooses the plural form in en"#,
             ])
@@ -76,14 +80,14 @@ struct CatalogReportTests {
 
     @Test("Plural forms that the language needs for counts are told")
     func forms() throws {
-        #expect(
-            try lines([
+        try expect(
+            lines([
                 "en.lproj/Localizable.stringsdict": Self.plural("N", ["other"]),
                 "pl.lproj/Localizable.stringsdict": Self.plural("N", ["one", "other"]),
                 "ru.lproj/Localizable.stringsdict": Self.plural("N", ["one", "few", "many", "other"]),
                 "ja.lproj/Localizable.stringsdict": Self.plural("N", ["other"]),
                 "fr.lproj/Localizable.stringsdict": Self.plural("N", ["one", "other"]),
-            ]) == [#"en: "N" lacks the plural form one"#, #"pl: "N" lacks the plural form few, many"#])
+            ]), is: [#"en: "N" lacks the plural form one"#, #"pl: "N" lacks the plural form few, many"#])
     }
 
     @Test("A key that is not to be translated is not missing")
@@ -92,23 +96,23 @@ struct CatalogReportTests {
             {"sourceLanguage": "en", "strings": {"A": {"shouldTranslate": false}, "B": {"shouldTranslate": true},
             "C": {"localizations": {"de": {"stringUnit": {"value": "c"}}}}}}
             """
-        #expect(try lines(["Localizable.xcstrings": catalog]) == [#"de: "B" is missing"#])
+        try expect(lines(["Localizable.xcstrings": catalog]), is: [#"de: "B" is missing"#])
     }
 
     @Test("Files that cannot be read are told with their place, and the rest is reported without them")
     func unreadable() throws {
-        #expect(
-            try lines([
+        try expect(
+            lines([
                 "en.lproj/Localizable.strings": "A = a;", "de.lproj/Localizable.strings": "A = a;\nB = %",
                 "fr.lproj/Localizable.strings": "Z = z;",
-            ]) == [
+            ]),
+            is: [
                 "de.lproj/Localizable.strings:2:5: expected a string or a dictionary", #"fr: "A" is missing"#,
             ])
-        #expect(
-            try lines(["de.lproj/Localizable.strings": "A = a;"]).map {
+        try expect(
+            lines(["de.lproj/Localizable.strings": "A = a;"]).map {
                 $0.hasSuffix("nothing in the development language en")
-            }
-                == [true])
-        #expect(try lines(["de.lproj/Localizable.strings": "A = a;"], development: "de") == [])
+            }, is: [true])
+        try expect(lines(["de.lproj/Localizable.strings": "A = a;"], development: "de"), is: [])
     }
 }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -16,11 +17,12 @@ struct ImperfectCatalogTests {
             "en.lproj/Localizable.strings": "a = \"one %@\";\r\nb = b;\r\n a = \"two %d\";\na = three;",
             "en.lproj/Other.strings": "a = elsewhere; c = c;",
         ])
-        #expect(try fixture.catalog().text("a") == "three")
-        #expect(try fixture.catalog().text("b") == "b")
-        #expect(try fixture.catalog().text("c") == "c")
-        #expect(
-            try warnings(fixture) == [
+        try expect(fixture.catalog().text("a"), is: "three")
+        try expect(fixture.catalog().text("b"), is: "b")
+        try expect(fixture.catalog().text("c"), is: "c")
+        try expect(
+            warnings(fixture),
+            is: [
                 #"en.lproj/Localizable.strings:3:2: the key "a" comes twice; the last counts"#,
                 #"en.lproj/Localizable.strings:4:1: the key "a" comes twice; the last counts"#,
             ])
@@ -49,11 +51,12 @@ struct ImperfectCatalogTests {
             <key>other</key><string>%d a</string><key>other</key><string>%d b</string></dict></dict></dict></plist>
             """
         let fixture = try CatalogFixture(["Localizable.xcstrings": catalog, "en.lproj/Localizable.stringsdict": dict])
-        #expect(try fixture.catalog().text("K") == "y")
-        #expect(try fixture.catalog().text("L", [], "he") == "new")
-        #expect(try fixture.catalog().text("N", ["2"]) == "2 b")
-        #expect(
-            try warnings(fixture) == [
+        try expect(fixture.catalog().text("K"), is: "y")
+        try expect(fixture.catalog().text("L", [], "he"), is: "new")
+        try expect(fixture.catalog().text("N", ["2"]), is: "2 b")
+        try expect(
+            warnings(fixture),
+            is: [
                 "en.lproj/Localizable.stringsdict:3:38: the form other comes twice; the last counts",
                 #"Localizable.xcstrings:2:1: the key "K" comes twice; the last counts"#,
                 #"Localizable.xcstrings:3:65: the key "L" comes twice; the last counts"#,
@@ -65,28 +68,28 @@ struct ImperfectCatalogTests {
         arguments: [("English", "en"), ("German", "de"), ("french", "fr")])
     func oldFolders(name: String, tag: String) throws {
         let catalog = try CatalogFixture(["\(name).lproj/Localizable.strings": "K = text;"]).catalog(defaultLocale: tag)
-        #expect(catalog.text("K", [], tag) == "text")
-        #expect(catalog.tables.map(\.locale.icuName) == [tag])
+        expect(catalog.text("K", [], tag), is: "text")
+        expect(catalog.tables.map(\.locale.icuName), is: [tag])
     }
 
     @Test("Base.lproj is in the default language, unless that has the file itself")
     func base() throws {
         let alone = try CatalogFixture(["Base.lproj/Localizable.strings": "K = base;"])
-        #expect(try alone.catalog().text("K", [], "de") == "base")
-        #expect(try alone.catalog(defaultLocale: "fr").text("K") == "base")
+        try expect(alone.catalog().text("K", [], "de"), is: "base")
+        try expect(alone.catalog(defaultLocale: "fr").text("K"), is: "base")
         let report = CatalogReport(folder: alone.folder, development: try locale("de"))
-        #expect(report.problems == [])
-        #expect(report.locales.map(\.name.description) == ["de"])
+        expect(report.problems, is: [])
+        expect(report.locales.map(\.name.description), is: ["de"])
 
         let files = [
             "Base.lproj/Localizable.strings": "K = base; L = base;", "de.lproj/Localizable.strings": "K = de;",
         ]
         let others = try CatalogFixture(files)
-        #expect(try others.catalog().text("L", [], "de") == "base")
-        #expect(try others.catalog().text("K", [], "de") == "de")
+        try expect(others.catalog().text("L", [], "de"), is: "base")
+        try expect(others.catalog().text("K", [], "de"), is: "de")
         try others.write("en.lproj/Localizable.strings", Array("K = en;".utf8))
-        #expect(try others.catalog().text("K") == "en")
-        #expect(try others.catalog().text("L") == "[missing]")
+        try expect(others.catalog().text("K"), is: "en")
+        try expect(others.catalog().text("L"), is: "[missing]")
     }
 
     @Test("A table that the default language has no file of is that of Base.lproj")
@@ -95,16 +98,16 @@ struct ImperfectCatalogTests {
             "Base.lproj/Localizable.strings": "K = base; L = base;", "Base.lproj/Push.strings": "P = base;",
             "en.lproj/InfoPlist.strings": "CFBundleName = App;",
         ])
-        #expect(try fixture.catalog().text("K") == "base")
-        #expect(try fixture.catalog().text("CFBundleName") == "App")
+        try expect(fixture.catalog().text("K"), is: "base")
+        try expect(fixture.catalog().text("CFBundleName"), is: "App")
         let dict = "<plist><dict><key>K</key><string>dict</string></dict></plist>"
         try fixture.write("en.lproj/Localizable.stringsdict", Array(dict.utf8))
-        #expect(try fixture.catalog().text("K") == "dict")
-        #expect(try fixture.catalog().text("L") == "base")
+        try expect(fixture.catalog().text("K"), is: "dict")
+        try expect(fixture.catalog().text("L"), is: "base")
         let catalog = #"{"sourceLanguage": "en", "strings": {"C": {}}}"#
         try fixture.write("Localizable.xcstrings", Array(catalog.utf8))
-        #expect(try fixture.catalog().text("L") == "[missing]")
-        #expect(try fixture.catalog().text("P") == "base")
+        try expect(fixture.catalog().text("L"), is: "[missing]")
+        try expect(fixture.catalog().text("P"), is: "base")
     }
 
     @Test("Hidden files, which archives from a Mac and editors leave, are no catalogs")
@@ -114,8 +117,8 @@ struct ImperfectCatalogTests {
         for path in ["._en.lproj", "._Localizable.xcstrings", "en.lproj/._Localizable.strings"] {
             try fixture.write(path, attributes)
         }
-        #expect(fixture.problems() == [])
-        #expect(try fixture.catalog().text("K") == "en")
+        expect(fixture.problems(), is: [])
+        try expect(fixture.catalog().text("K"), is: "en")
     }
 
     @Test("The service tells its log of them, and of a great many no more than that")
@@ -130,10 +133,10 @@ struct ImperfectCatalogTests {
         }
         _ = try await stages.first?.build(resources)
         let logged = lines.withLock { $0 }
-        #expect(logged.count == 11)
-        #expect(
-            logged.first?.hasSuffix(#"en.lproj/Localizable.strings:1:9: the key "k0" comes twice; the last counts"#)
-                == true)
-        #expect(logged.last?.hasSuffix(": 20 more warnings, which `pushmill catalog check` lists") == true)
+        expect(logged.count, is: 11)
+        expect(
+            logged.first?.hasSuffix(#"en.lproj/Localizable.strings:1:9: the key "k0" comes twice; the last counts"#),
+            is: true)
+        expect(logged.last?.hasSuffix(": 20 more warnings, which `pushmill catalog check` lists"), is: true)
     }
 }

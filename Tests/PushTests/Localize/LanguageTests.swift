@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillLocalization
@@ -13,7 +14,7 @@ struct LanguageTests {
         .enabled(if: LocalizeReference.canBeMade, "deploy/test installs them"))
     func madeAnew() {
         let comparison = LocalizeReference.compare()
-        #expect(comparison.status == 0, "\(comparison.said)")
+        expect(comparison.status, is: 0, "\(comparison.said)")
     }
 
     @Test("Plural categories are those of CLDR in every language")
@@ -24,7 +25,7 @@ struct LanguageTests {
             for (number, expected) in categories {
                 let text = Array(number.utf8)
                 let category = try text.withUnsafeBufferPointer { try #require(FormatNumber($0)).category(by: rules) }
-                #expect("\(category.name)" == expected, "\(number) in \(tag)")
+                expect("\(category.name)", is: expected, "\(number) in \(tag)")
             }
         }
     }
@@ -41,7 +42,7 @@ struct LanguageTests {
         let category = try Array(number.utf8).withUnsafeBufferPointer {
             try #require(FormatNumber($0)).category(by: rules)
         }
-        #expect(category == expected)
+        expect(category, is: expected)
     }
 
     @Test("Numbers have the digits, groups and signs that ICU gives them")
@@ -59,7 +60,7 @@ struct LanguageTests {
                     }
                     return String(decoding: output.text, as: UTF8.self)
                 }
-                #expect(text == expected, "\(number) in \(tag)")
+                expect(text, is: expected, "\(number) in \(tag)")
             }
         }
     }
@@ -71,7 +72,7 @@ struct LanguageTests {
             ("sr_ME", ["sr-Latn", "sr"]), ("sr-RS", ["sr"]), ("zh-CN", ["zh"]), ("sh-BA", ["sh"]),
         ])
     func truncations(tag: String, shorter: [String]) throws {
-        #expect(try locale(tag).truncations.map(\.description) == shorter)
+        try expect(locale(tag).truncations.map(\.description), is: shorter)
     }
 
     @Test(
@@ -81,7 +82,7 @@ struct LanguageTests {
             ("in-ID", "id-ID"), ("sh", "sr-Latn"), ("zh-TW", "zh-Hant-TW"), ("sh-BA", "sr-Latn-BA"), ("mo", "ro"),
         ])
     func canonicalNames(left: String, right: String) throws {
-        #expect(try locale(left) == locale(right))
+        try expect(locale(left), is: locale(right))
     }
 
     @Test(
@@ -93,7 +94,7 @@ struct LanguageTests {
     func variants(left: String, right: String) throws {
         let (left, right) = (try locale(left), try locale(right))
         #expect(left != right && left.icuName != right.icuName)
-        #expect(left.baseName == right.baseName)
+        expect(left.baseName, is: right.baseName)
     }
 
     @Test("What is no tag is no locale", arguments: ["", "x y", "français", "en-", "a-very-long-tag-but-not-one"])

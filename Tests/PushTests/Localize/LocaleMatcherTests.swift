@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillLocalization
@@ -74,7 +75,7 @@ struct LocaleMatcherTests {
         for (expected, lists) in sample.expected {
             for list in Self.separate(lists) {
                 let match = Array(list.utf8).withUnsafeBufferPointer { matcher.bestMatch(for: $0) }
-                #expect(match.map { locales[$0.index].description } == expected, "for \(list)")
+                expect(match.map { locales[$0.index].description }, is: expected, "for \(list)")
             }
         }
     }
@@ -95,8 +96,8 @@ struct LocaleMatcherTests {
     func wish() throws {
         let matcher = LocaleMatcher([try locale("en"), try locale("de")])
         let match = Array("xx, de-CH, en".utf8).withUnsafeBufferPointer { matcher.bestMatch(for: $0) }
-        #expect(match?.index == 1)
-        #expect(match?.wish.description == "de-CH")
+        expect(match?.index, is: 1)
+        expect(match?.wish.description, is: "de-CH")
     }
 
     @Test("Lists that are none match nothing", arguments: ["", " ", "garbage!!", "de;q=abc", "*", ",", "\0en", "é"])

@@ -1,4 +1,5 @@
 import PushmillBenchmarks
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -49,8 +50,8 @@ struct LocalizeStageTests {
         ])
     func localized(locale: String, alert: String, expected: String) async {
         let published = await Message(payload(alert), ["locale": locale]).publish(chain())
-        #expect(published?.value == payload(expected))
-        #expect(published?.stages == "localize=ok")
+        expect(published?.value, is: payload(expected))
+        expect(published?.stages, is: "localize=ok")
     }
 
     @Test("A catalog that was read again is let go of, whichever threads have used it")
@@ -59,14 +60,14 @@ struct LocalizeStageTests {
         weak let old = file.value.catalog
         _ = await Message(payload(#""loc-key":"NEWS""#)).publish(chain)
         #expect(old != nil)
-        #expect(file.reload(.request) == .reloaded)
+        expect(file.reload(.request), is: .reloaded)
         #expect(old == nil)
     }
 
     @Test("Threads that take a lane each share no choice for who has no locale: they would count its holders in turn")
     func ownDefaults() {
         let choices = file.lanes.map { lane in lane.value.withLock { ObjectIdentifier($0.defaultChoice) } }
-        #expect(Set(choices).count == file.lanes.count)
+        expect(Set(choices).count, is: file.lanes.count)
     }
 
     @Test(
@@ -86,8 +87,8 @@ struct LocalizeStageTests {
         ])
     func left(alert: String, result: String) async {
         let published = await Message(payload(#""title":"t","# + alert), ["locale": "de"]).publish(chain())
-        #expect(published?.value == payload(#""title":"t","# + alert))
-        #expect(published?.stages == "localize=\(result)")
+        expect(published?.value, is: payload(#""title":"t","# + alert))
+        expect(published?.stages, is: "localize=\(result)")
     }
 
     @Test(
@@ -101,31 +102,31 @@ struct LocalizeStageTests {
         ])
     func surplus(locale: String, key: String, expected: String) async {
         let published = await Message(payload(#""loc-key":"# + key), ["locale": locale]).publish(chain())
-        #expect(published?.value == payload(#""body":"\#(expected)""#))
-        #expect(published?.stages == "localize=ok")
+        expect(published?.value, is: payload(#""body":"\#(expected)""#))
+        expect(published?.stages, is: "localize=ok")
     }
 
     @Test("Each text is on its own, and the worst of them is told")
     func mixed() async {
         let alert = #""title-loc-key":"NOWHERE","subtitle-loc-key":"NEWS","loc-key":"IN""#
         let published = await Message(payload(alert)).publish(chain())
-        #expect(published?.value == payload(#""title-loc-key":"NOWHERE","loc-key":"IN","subtitle":"You have news""#))
-        #expect(published?.stages == "localize=failed:arguments")
+        expect(published?.value, is: payload(#""title-loc-key":"NOWHERE","loc-key":"IN","subtitle":"You have news""#))
+        expect(published?.stages, is: "localize=failed:arguments")
     }
 
     @Test("The first source that says something names the locale")
     func sources() async {
         let alert = #""loc-key":"FROM","loc-args":["x"]"#
         let member = payload(alert, #","locale":"de""#)
-        #expect(
-            await Message(member).publish(chain())?.value == payload(#""body":"Nachricht von x""#, #","locale":"de""#))
+        await expect(
+            Message(member).publish(chain())?.value, is: payload(#""body":"Nachricht von x""#, #","locale":"de""#))
         let both = await Message(member, ["locale": "en"]).publish(chain())
-        #expect(both?.value == payload(#""body":"Message from x""#, #","locale":"de""#))
+        expect(both?.value, is: payload(#""body":"Message from x""#, #","locale":"de""#))
         let other = await Message(payload(alert), ["lang": "de"]).publish(chain(["header:lang"]))
-        #expect(other?.value == payload(#""body":"Nachricht von x""#))
+        expect(other?.value, is: payload(#""body":"Nachricht von x""#))
         let key = await Message(payload(alert), key: "de").publish(chain(["key"]))
-        #expect(key?.value == payload(#""body":"Nachricht von x""#))
-        #expect(await Message(payload(alert)).publish(chain([]))?.value == payload(#""body":"Message from x""#))
+        expect(key?.value, is: payload(#""body":"Nachricht von x""#))
+        await expect(Message(payload(alert)).publish(chain([]))?.value, is: payload(#""body":"Message from x""#))
     }
 
     @Test(
@@ -133,12 +134,12 @@ struct LocalizeStageTests {
         arguments: [(512, "Nachricht von x"), (513, "Message from x")])
     func longList(count: Int, expected: String) async {
         let list = "de" + String(repeating: ",xx", count: 170) + String(repeating: " ", count: count - 512)
-        #expect(list.utf8.count == count)
+        expect(list.utf8.count, is: count)
         let chain = chain()
         let message = Message(payload(#""loc-key":"FROM","loc-args":["x"]"#), ["locale": list])
         // The second time by what was kept, if anything was.
         for _ in 0..<2 {
-            #expect(await message.publish(chain)?.value == payload(#""body":"\#(expected)""#))
+            await expect(message.publish(chain)?.value, is: payload(#""body":"\#(expected)""#))
         }
     }
 
@@ -146,8 +147,8 @@ struct LocalizeStageTests {
     func long() async {
         let name = String(repeating: "é", count: 2_000)
         let published = await Message(payload(#""loc-key":"FROM","loc-args":["\#(name)"]"#)).publish(chain())
-        #expect(published?.outcome == .modified)
-        #expect(published?.value?.contains(#""body":"Message from ééé"#) == true)
+        expect(published?.outcome, is: .modified)
+        expect(published?.value?.contains(#""body":"Message from ééé"#), is: true)
     }
 
     /// Not through the chain, which shortens.
@@ -162,13 +163,13 @@ struct LocalizeStageTests {
         let result = stage.didReceive(&content, context: .sample(chain))
         let whole = "Message from \(first)"
         let fits = whole.utf8.count <= 262_144
-        #expect(result == (fits ? .ok : .failed("arguments")))
-        #expect(content.body == (fits ? whole : nil))
+        expect(result, is: (fits ? .ok : .failed("arguments")))
+        expect(content.body, is: (fits ? whole : nil))
         // Two arguments stand one behind the other.
         try content.read(payload(#""loc-key":"IN","loc-args":["\#(second)","\#(first)"]"#))
         _ = stage.didReceive(&content, context: .sample(chain))
         let both = "\(second) in \(first)"
-        #expect(content.body == (both.utf8.count <= 262_144 ? both : nil))
+        expect(content.body, is: (both.utf8.count <= 262_144 ? both : nil))
     }
 
     @Test("A text that another stage shows has a kibibyte at most", arguments: [(1024, true), (1025, false)])
@@ -183,7 +184,7 @@ struct LocalizeStageTests {
             }
             return isShown ? shown : nil
         }
-        #expect(shown("K") == (isGiven ? text : nil))
+        expect(shown("K"), is: (isGiven ? text : nil))
         #expect(shown("L") == nil && shown("M") == nil)
     }
 
@@ -191,22 +192,22 @@ struct LocalizeStageTests {
     func reload() async throws {
         let chain = chain()
         let message = Message(payload(#""loc-key":"NEWS""#), ["locale": "de"])
-        #expect(await message.publish(chain)?.value == payload(#""body":"You have news""#))
+        await expect(message.publish(chain)?.value, is: payload(#""body":"You have news""#))
 
         try fixture.write("de.lproj/Localizable.strings", Array("NEWS = Neues;".utf8))
-        #expect(file.reload(.request) == .reloaded)
-        #expect(await message.publish(chain)?.value == payload(#""body":"Neues""#))
+        expect(file.reload(.request), is: .reloaded)
+        await expect(message.publish(chain)?.value, is: payload(#""body":"Neues""#))
 
         try fixture.write("de.lproj/Localizable.strings", Array("NEWS = \"%#@n@\";".utf8))
         let place = "\(fixture.folder)/de.lproj/Localizable.strings:1:8"
-        #expect(file.reload(.request) == .failed("\(place): %#@n@ names no variable of this key"))
-        #expect(await message.publish(chain)?.value == payload(#""body":"Neues""#))
+        expect(file.reload(.request), is: .failed("\(place): %#@n@ names no variable of this key"))
+        await expect(message.publish(chain)?.value, is: payload(#""body":"Neues""#))
 
         // Tables have moved: a locale chosen before must not mean another's table now.
         try fixture.write("de.lproj/Localizable.strings", Array("NEWS = Neues;".utf8))
         try fixture.write("ar.lproj/Localizable.strings", Array("NEWS = arabic;".utf8))
-        #expect(file.reload(.request) == .reloaded)
-        #expect(await message.publish(chain)?.value == payload(#""body":"Neues""#))
+        expect(file.reload(.request), is: .reloaded)
+        await expect(message.publish(chain)?.value, is: payload(#""body":"Neues""#))
     }
 
     @Test("A message allocates nothing", .enabled(if: AllocationBudget.holds))

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillLocalization
@@ -20,7 +21,7 @@ struct MalformedCatalogTests {
         try #require(parts.count == 2)
         let lines = parts[0].replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
         let place = "\(lines.count):\((lines.last?.unicodeScalars.count ?? 0) + 1)"
-        #expect(try problems(path, Array(parts.joined().utf8)) == ["\(path):\(place): \(message)"])
+        try expect(problems(path, Array(parts.joined().utf8)), is: ["\(path):\(place): \(message)"])
     }
 
     @Test(
@@ -55,9 +56,9 @@ struct MalformedCatalogTests {
         let catalog = try fixture.catalog()
         let warning = "\(try #require(catalog.warnings.first))"
         #expect(warning.hasSuffix("1:12: unknown specifier \(specifier): the text is left to the device"), "\(warning)")
-        #expect(catalog.text("a", [], "en") == "b")
-        #expect(catalog.text("c", [], "en") == "[arguments]")
-        #expect(catalog.text("c", [], "de") == "schön")
+        expect(catalog.text("a", [], "en"), is: "b")
+        expect(catalog.text("c", [], "en"), is: "[arguments]")
+        expect(catalog.text("c", [], "de"), is: "schön")
     }
 
     @Test("So is a plural of which one form, or the type of whose value, is such a one")
@@ -71,27 +72,27 @@ struct MalformedCatalogTests {
         }
         for (type, form) in [("k", "%arg"), ("lld", "%k")] {
             let catalog = try CatalogFixture([Self.xcstrings: plural(type, form)]).catalog()
-            #expect(catalog.warnings.count == 1)
-            #expect(catalog.text("K", ["1"], "en") == "[arguments]")
-            #expect(catalog.text("K", ["2"], "en") == "some")
+            expect(catalog.warnings.count, is: 1)
+            expect(catalog.text("K", ["1"], "en"), is: "[arguments]")
+            expect(catalog.text("K", ["2"], "en"), is: "some")
         }
     }
 
     @Test("So does one in the wrong encoding, if it has lines")
     func encodings() throws {
         let latin1 = Array("a = b;\nc = \"".utf8) + [0xE9, 0x22, 0x3B]
-        #expect(
-            try problems(Self.strings, latin1) == ["\(Self.strings):2:6: the text is neither UTF-8 nor UTF-16"])
+        try expect(
+            problems(Self.strings, latin1), is: ["\(Self.strings):2:6: the text is neither UTF-8 nor UTF-16"])
         let cut = "the UTF-16 text is cut off here, or has half a surrogate pair"
-        #expect(try problems(Self.strings, [0xFE, 0xFF, 0, 0x61, 0]) == ["\(Self.strings):1:2: \(cut)"])
-        #expect(try problems(Self.strings, [0xFF, 0xFE, 0x3D, 0xD8, 0x61, 0]) == ["\(Self.strings):1:1: \(cut)"])
+        try expect(problems(Self.strings, [0xFE, 0xFF, 0, 0x61, 0]), is: ["\(Self.strings):1:2: \(cut)"])
+        try expect(problems(Self.strings, [0xFF, 0xFE, 0x3D, 0xD8, 0x61, 0]), is: ["\(Self.strings):1:1: \(cut)"])
         let units = "a = b;\r\né = 😀".utf16.dropLast()
         let lines = [0xFF, 0xFE] + units.flatMap { unit -> [UInt8] in [UInt8(unit & 0xFF), UInt8(unit >> 8)] }
-        #expect(try problems(Self.strings, lines) == ["\(Self.strings):2:5: \(cut)"])
-        #expect(try problems(Self.strings, [0xFF, 0xFE]) == [])
-        #expect(try problems(Self.strings, []) == [])
+        try expect(problems(Self.strings, lines), is: ["\(Self.strings):2:5: \(cut)"])
+        try expect(problems(Self.strings, [0xFF, 0xFE]), is: [])
+        try expect(problems(Self.strings, []), is: [])
         let binary = Array("bplist00 and no more".utf8)
-        #expect(try problems(Self.strings, binary) == ["\(Self.strings): not a sound binary property list"])
+        try expect(problems(Self.strings, binary), is: ["\(Self.strings): not a sound binary property list"])
     }
 
     @Test(
@@ -108,8 +109,8 @@ struct MalformedCatalogTests {
             for number: UInt8 in [2, 0, 13] { list += [0, 0, 0, 0, 0, 0, 0, number] }
             return list
         }
-        #expect(try problems(path, list(value: 1)) == [])
-        #expect(try problems(path, list(value: 0)) == ["\(path): not a sound binary property list"])
+        try expect(problems(path, list(value: 1)), is: [])
+        try expect(problems(path, list(value: 0)), is: ["\(path): not a sound binary property list"])
     }
 
     /// Twelve dictionaries, each with the next one under two keys, and two of the keys' own texts at the end.
@@ -123,7 +124,7 @@ struct MalformedCatalogTests {
         list += (0..<count).map { 8 + 5 * $0 } + [68, 70]
         list += [0, 0, 0, 0, 0, 0, 1, 1]
         for number: UInt8 in [count + 2, 0, 72] { list += [0, 0, 0, 0, 0, 0, 0, number] }
-        #expect(try problems(path, list) == ["\(path): not a sound binary property list"])
+        try expect(problems(path, list), is: ["\(path): not a sound binary property list"])
     }
 
     @Test(
@@ -190,13 +191,13 @@ struct MalformedCatalogTests {
                 $0.split(separator: ": ").last.map(String.init)
             }
         }
-        #expect(try problems(["%#@v1@", "%1$#@v2@", "%1$#@v0@"]) == ["the variable v0 contains itself"])
+        try expect(problems(["%#@v1@", "%1$#@v2@", "%1$#@v0@"]), is: ["the variable v0 contains itself"])
         let chain = (1...11).map { "%1$#@v\($0)@" } + ["end"]
-        #expect(try problems(chain) == ["variables within variables, deeper than 8"])
+        try expect(problems(chain), is: ["variables within variables, deeper than 8"])
         let wide = (1...7).map { String(repeating: "%1$#@v\($0)@", count: 16) } + ["%d"]
-        #expect(try problems(wide) == ["the variables expand to too much"])
+        try expect(problems(wide), is: ["the variables expand to too much"])
         let long = [String(repeating: "%1$#@v1@", count: 20), String(repeating: "x", count: 60_000)]
-        #expect(try problems(long) == ["the variables expand to too much"])
+        try expect(problems(long), is: ["the variables expand to too much"])
     }
 
     @Test(
@@ -240,8 +241,9 @@ struct MalformedCatalogTests {
             "en.lproj/Localizable.strings": "a = \"%#@m@\"; b = \"%#@n@\";", "de.lproj/Localizable.strings": "a",
             "not a tag.lproj/x.strings": "", "Localizable.xcstrings": "{",
         ])
-        #expect(
-            fixture.problems() == [
+        expect(
+            fixture.problems(),
+            is: [
                 "not a tag.lproj: the folder's name is no language tag",
                 "Localizable.xcstrings:1:2: not JSON: unexpected end",
                 "de.lproj/Localizable.strings:1:2: expected =, but the file ends",
@@ -254,9 +256,9 @@ struct MalformedCatalogTests {
     func missing() throws {
         let fixture = try CatalogFixture(["de.lproj/Localizable.strings": "a = b;"])
         #expect(throws: CatalogError.self) { try fixture.catalog() }
-        #expect(try fixture.catalog(defaultLocale: "de").text("a", [], "en") == "b")
+        try expect(fixture.catalog(defaultLocale: "de").text("a", [], "en"), is: "b")
         let name = try locale("en")
         let error = #expect(throws: CatalogError.self) { try Catalog(folder: "/nowhere/at/all", defaultLocale: name) }
-        #expect(error?.description == "/nowhere/at/all: the folder cannot be read")
+        expect(error?.description, is: "/nowhere/at/all: the folder cannot be read")
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillLocalization
@@ -25,7 +26,7 @@ struct ReadingTests {
             (#""K" = "a\qb";"#, "aqb"), ("K = \"line \\\nend\";", "line \nend"),
         ])
     func oldStyle(file: String, expected: String) throws {
-        #expect(try text(Array(file.utf8), "K") == expected)
+        try expect(text(Array(file.utf8), "K"), is: expected)
     }
 
     @Test("UTF-8 and UTF-16, with a byte order mark or without")
@@ -38,7 +39,7 @@ struct ReadingTests {
             utf8, [0xEF, 0xBB, 0xBF] + utf8, bigEndian, [0xFE, 0xFF] + bigEndian, littleEndian,
             [0xFF, 0xFE] + littleEndian,
         ] {
-            #expect(try text(bytes, "K", ["x"]) == "é中😀 x")
+            try expect(text(bytes, "K", ["x"]), is: "é中😀 x")
         }
     }
 
@@ -56,14 +57,14 @@ struct ReadingTests {
     func xml(members: String, expected: String) throws {
         let file =
             "<?xml version=\"1.0\"?><!DOCTYPE plist PUBLIC \"x\" \"y\"><plist version='1.0'><dict>\(members)</dict></plist>\n"
-        #expect(try text(Array(file.utf8), "K") == expected)
+        try expect(text(Array(file.utf8), "K"), is: expected)
     }
 
     @Test("Binary property lists, as they are in an app")
     func binary() throws {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
-        #expect(try text(Array(try encoder.encode(["K": "é %@", "L": "l"])), "K", ["x"]) == "é x")
+        try expect(text(Array(try encoder.encode(["K": "é %@", "L": "l"])), "K", ["x"]), is: "é x")
     }
 
     @Test("A .stringsdict may vary by device and by width")
@@ -75,8 +76,8 @@ struct ReadingTests {
             <key>5</key><string>short</string><key>20</key><string>quite long</string></dict></dict></dict></plist>
             """
         let catalog = try CatalogFixture(["en.lproj/Localizable.stringsdict": file]).catalog()
-        #expect(catalog.text("D") == "Tap")
-        #expect(catalog.text("W") == "quite long")
+        expect(catalog.text("D"), is: "Tap")
+        expect(catalog.text("W"), is: "quite long")
     }
 
     @Test("A .stringsdict goes before a .strings, and Localizable before other tables")
@@ -87,9 +88,9 @@ struct ReadingTests {
             "en.lproj/Localizable.stringsdict": "<plist><dict><key>A</key><string>dict</string></dict></plist>",
             "Base.lproj/Localizable.strings": "D = base;", "en.lproj/README.txt": "not a catalog",
         ]).catalog()
-        #expect(catalog.text("A") == "dict")
-        #expect(catalog.text("B") == "localizable")
-        #expect(catalog.text("C") == "another")
-        #expect(catalog.text("D") == "[missing]")
+        expect(catalog.text("A"), is: "dict")
+        expect(catalog.text("B"), is: "localizable")
+        expect(catalog.text("C"), is: "another")
+        expect(catalog.text("D"), is: "[missing]")
     }
 }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillLocalization
@@ -22,11 +23,11 @@ struct StringCatalogTests {
         let catalog = try catalog(
             #""Just %@": {}, "Only German": {"localizations": {"de": \#(Self.unit("Nur"))}}, "Empty": {"localizations": {"en": \#(Self.unit("", state: "new"))}}"#
         )
-        #expect(catalog.text("Just %@", ["me"]) == "Just me")
-        #expect(catalog.text("Only German") == "Only German")
-        #expect(catalog.text("Only German", [], "de") == "Nur")
-        #expect(catalog.text("Just %@", ["me"], "de") == "Just me")
-        #expect(catalog.text("Empty") == "Empty")
+        expect(catalog.text("Just %@", ["me"]), is: "Just me")
+        expect(catalog.text("Only German"), is: "Only German")
+        expect(catalog.text("Only German", [], "de"), is: "Nur")
+        expect(catalog.text("Just %@", ["me"], "de"), is: "Just me")
+        expect(catalog.text("Empty"), is: "Empty")
     }
 
     @Test("What nobody has written yet is not there")
@@ -34,8 +35,8 @@ struct StringCatalogTests {
         let catalog = try catalog(
             #""K": {"localizations": {"en": \#(Self.unit("text")), "de": \#(Self.unit("", state: "new")), "fr": \#(Self.unit(""))}}"#
         )
-        #expect(catalog.text("K", [], "de") == "text")
-        #expect(catalog.text("K", [], "fr") == "")
+        expect(catalog.text("K", [], "de"), is: "text")
+        expect(catalog.text("K", [], "fr"), is: "")
     }
 
     @Test("What somebody has begun to write, but for a form or a part, is not there either")
@@ -47,7 +48,7 @@ struct StringCatalogTests {
         let whole = #"{"variations": \#(Self.plural("%lld file", "%lld files"))}"#
         for german in [half, parts] {
             let catalog = try catalog(#""N": {"localizations": {"en": \#(whole), "de": \#(german)}}"#)
-            #expect(catalog.text("N", ["1"], "de") == "1 file")
+            expect(catalog.text("N", ["1"], "de"), is: "1 file")
         }
     }
 
@@ -59,11 +60,11 @@ struct StringCatalogTests {
             "WHO": {"localizations": {"en": {"variations": \#(Self.plural("%@ has %lld like", "%@ has %lld likes"))}}},
             "SWAPPED": {"localizations": {"en": {"variations": \#(Self.plural("%2$lld like of %1$@", "%2$lld likes of %1$@"))}}}
             """#)
-        #expect(catalog.text("LIKES", ["1"]) == "1 like")
-        #expect(catalog.text("LIKES", ["12"]) == "12 likes")
-        #expect(catalog.text("WHO", ["Bob", "1"]) == "Bob has 1 like")
-        #expect(catalog.text("SWAPPED", ["Bob", "2"]) == "2 likes of Bob")
-        #expect(catalog.text("WHO", ["1", "Bob"]) == "[arguments]")
+        expect(catalog.text("LIKES", ["1"]), is: "1 like")
+        expect(catalog.text("LIKES", ["12"]), is: "12 likes")
+        expect(catalog.text("WHO", ["Bob", "1"]), is: "Bob has 1 like")
+        expect(catalog.text("SWAPPED", ["Bob", "2"]), is: "2 likes of Bob")
+        expect(catalog.text("WHO", ["1", "Bob"]), is: "[arguments]")
     }
 
     @Test(
@@ -77,8 +78,8 @@ struct StringCatalogTests {
         let catalog = try catalog(
             #""K": {"localizations": {"en": {"variations": {"device": {\#(texts)}}}}}, "P": {"localizations": {"en": {"variations": {"device": {"iphone": {"variations": \#(Self.plural("%d tap", "%d taps"))}, "other": \#(Self.unit("%d clicks"))}}}}}"#
         )
-        #expect(catalog.text("K") == expected)
-        #expect(catalog.text("P", ["2"]) == "2 taps")
+        expect(catalog.text("K"), is: expected)
+        expect(catalog.text("P", ["2"]), is: "2 taps")
     }
 
     @Test("Substitutions have an argument, a specifier and forms of their own")
@@ -93,10 +94,10 @@ struct StringCatalogTests {
             "MIXED": {"localizations": {"en": {"stringUnit": {"state": "translated", "value": "%#@n@ from %@"}, "substitutions": {
               "n": {"argNum": 1, "variations": \#(Self.plural("one", "%arg"))}}}}}
             """#)
-        #expect(catalog.text("FILES", ["2", "Docs"]) == "2 files in Docs")
-        #expect(catalog.text("FILES", ["1", "Docs"]) == "1 file in Docs")
-        #expect(catalog.text("BOTH", ["1", "2000"]) == "1 cat and 2,000 dogs")
-        #expect(catalog.text("MIXED", ["3", "Bob"]) == "3 from Bob")
+        expect(catalog.text("FILES", ["2", "Docs"]), is: "2 files in Docs")
+        expect(catalog.text("FILES", ["1", "Docs"]), is: "1 file in Docs")
+        expect(catalog.text("BOTH", ["1", "2000"]), is: "1 cat and 2,000 dogs")
+        expect(catalog.text("MIXED", ["3", "Bob"]), is: "3 from Bob")
     }
 
     @Test("`%arg` outside a substitution is for the device and takes no argument", arguments: [40, 256, 300])
@@ -104,8 +105,8 @@ struct StringCatalogTests {
         let other = String(repeating: "%arg ", count: count) + "%lld likes"
         let catalog = try catalog(
             #""K": {"localizations": {"en": {"variations": \#(Self.plural("%lld like", other))}}}"#)
-        #expect(catalog.text("K", ["1"]) == "1 like")
-        #expect(catalog.text("K", ["2"]) == "[arguments]")
+        expect(catalog.text("K", ["1"]), is: "1 like")
+        expect(catalog.text("K", ["2"]), is: "[arguments]")
     }
 
     @Test("A plural's number behind a substitution is the one that its text shows")
@@ -118,8 +119,8 @@ struct StringCatalogTests {
                 """#)
         }
         let second = try catalog(argument: 2)
-        #expect(second.text("K", ["Bob", "2", "1"]) == "2 files, 1 like")
-        #expect(second.text("K", ["Bob", "1", "2"]) == "1 file, 2 likes")
+        expect(second.text("K", ["Bob", "2", "1"]), is: "2 files, 1 like")
+        expect(second.text("K", ["Bob", "1", "2"]), is: "1 file, 2 likes")
         for argument in [33, 257, Int.max] {
             #expect(throws: CatalogError.self) { try catalog(argument: argument) }
         }

@@ -1,5 +1,6 @@
 import PushmillBenchmarks
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @Suite("What a payload allocates")
@@ -10,15 +11,15 @@ struct AllocationTests {
         var kept: [Object] = []
         kept.reserveCapacity(100)
         let objects = Measurement.allocations { for _ in 0..<100 { kept.append(Object()) } }
-        #expect(objects == 100)
+        expect(objects, is: 100)
         var strings: [String] = []
         strings.reserveCapacity(100)
         let texts = Measurement.allocations {
             for number in 0..<100 { strings.append("a string too long to be kept in place, \(number)") }
         }
         #expect(texts >= 100)
-        #expect(Measurement.allocations { UnsafeMutablePointer<Int>.allocate(capacity: 1).deallocate() } == 1)
-        #expect(Measurement.allocations {} == 0)
+        expect(Measurement.allocations { UnsafeMutablePointer<Int>.allocate(capacity: 1).deallocate() }, is: 1)
+        expect(Measurement.allocations {}, is: 0)
     }
 
     @Test("A reference that is passed on counts")
@@ -30,7 +31,7 @@ struct AllocationTests {
             for index in kept.indices { kept[index] = index.isMultiple(of: 2) ? object : nil }
         }
         #expect(measured.references >= 100)
-        #expect(Measurement("nothing", messages: 100, batches: 1) {}.references == 0)
+        expect(Measurement("nothing", messages: 100, batches: 1) {}.references, is: 0)
     }
 
     @Test("Gate, read, three edits and render keep to their budget", .enabled(if: AllocationBudget.holds))

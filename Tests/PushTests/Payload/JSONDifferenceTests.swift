@@ -1,4 +1,5 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @Suite("Differences of documents")
@@ -7,11 +8,12 @@ struct JSONDifferenceTests {
     func between() throws {
         let old = try JSONDocument(#"{"a":1,"gone":{},"b":{"c":[1,2],"d/e":"x","f":"é"}}"#)
         let new = try JSONDocument(#"{"b":{"f":"é","c":[1,3,4],"d/e":"y"},"n~":null,"a":1}"#)
-        #expect(
-            JSONDifference.between(old, new).map(\.description) == [
+        expect(
+            JSONDifference.between(old, new).map(\.description),
+            is: [
                 "~ /b/c/1: 2 -> 3", "+ /b/c/2: 4", #"~ /b/d~1e: "x" -> "y""#, "+ /n~0: null", "- /gone: {}",
             ])
-        #expect(JSONDifference.between(new, new) == [])
+        expect(JSONDifference.between(new, new), is: [])
     }
 
     @Test("Arrays and objects without anything in them are values; the root may be one")
@@ -19,10 +21,10 @@ struct JSONDifferenceTests {
         func changes(_ old: String, _ new: String) throws -> [String] {
             JSONDifference.between(try JSONDocument(old), try JSONDocument(new)).map(\.description)
         }
-        #expect(try changes("[]", "{}") == ["~ : [] -> {}"])
-        #expect(try changes("[]", "[[],1]") == ["+ /0: []", "+ /1: 1", "- : []"])
-        #expect(try changes(#"{"a":1,"a":2}"#, #"{"a":2}"#) == [])
-        #expect(try changes("[\"\u{EB}\"]", "[\"e\u{308}\"]").count == 1)
+        try expect(changes("[]", "{}"), is: ["~ : [] -> {}"])
+        try expect(changes("[]", "[[],1]"), is: ["+ /0: []", "+ /1: 1", "- : []"])
+        try expect(changes(#"{"a":1,"a":2}"#, #"{"a":2}"#), is: [])
+        try expect(changes("[\"\u{EB}\"]", "[\"e\u{308}\"]").count, is: 1)
     }
 
     @Test("Of members with the same name the last one counts, on both sides, with all that is below it")
@@ -31,9 +33,9 @@ struct JSONDifferenceTests {
             JSONDifference.between(try JSONDocument(old), try JSONDocument(new)).map(\.description)
         }
         let twice = #"{"a":1,"b":{"x":1,"z":3},"a":2,"b":{"y":2}}"#
-        #expect(try changes(twice, twice) == [])
-        #expect(try changes(twice, #"{"b":{"y":2},"\u0061":2}"#) == [])
-        #expect(try changes(twice, #"{"a":1,"b":{"y":2},"a":3}"#) == ["~ /a: 2 -> 3"])
+        try expect(changes(twice, twice), is: [])
+        try expect(changes(twice, #"{"b":{"y":2},"\u0061":2}"#), is: [])
+        try expect(changes(twice, #"{"a":1,"b":{"y":2},"a":3}"#), is: ["~ /a: 2 -> 3"])
     }
 
     @Test("Two spellings of one character differ, in a value as in a name")
@@ -43,17 +45,17 @@ struct JSONDifferenceTests {
         let new = try JSONDocument("{\"a\":\"\(decomposed)\",\"\(decomposed)\":1}")
         let differences = JSONDifference.between(old, new)
         let pointers = ["/a", "/\(decomposed)", "/\(composed)"]
-        #expect(differences.map { Array($0.pointer.utf8) } == pointers.map { Array($0.utf8) })
-        #expect(differences.map { $0.before == nil } == [false, true, false])
-        #expect(differences.map { $0.after == nil } == [false, false, true])
+        expect(differences.map { Array($0.pointer.utf8) }, is: pointers.map { Array($0.utf8) })
+        expect(differences.map { $0.before == nil }, is: [false, true, false])
+        expect(differences.map { $0.after == nil }, is: [false, false, true])
     }
 
     @Test("Of a long value its beginning is told", arguments: [78, 79])
     func long(count: Int) throws {
         let text = "\"" + String(repeating: "x", count: count) + "\""
         let differences = JSONDifference.between(try JSONDocument(#"{"a":1}"#), try JSONDocument("{\"b\":\(text)}"))
-        #expect(differences.map(\.pointer) == ["/b", "/a"])
-        #expect(differences.first?.description == "+ /b: " + (count == 78 ? text : text.prefix(79) + "…"))
+        expect(differences.map(\.pointer), is: ["/b", "/a"])
+        expect(differences.first?.description, is: "+ /b: " + (count == 78 ? text : text.prefix(79) + "…"))
         #expect(differences.first?.before == nil && differences.first?.after == text)
     }
 }

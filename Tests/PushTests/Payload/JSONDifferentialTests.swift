@@ -95,8 +95,9 @@ struct JSONDifferentialTests {
     fileprivate func known(_ difference: KnownDifference, bytes: [UInt8]) {
         let (ours, foundation) = verdicts(bytes)
         #expect((ours == nil) != (foundation == nil))
-        #expect(
-            KnownDifference.allCases.filter { $0.explains(bytes, ours: ours, foundation: foundation) } == [difference])
+        expect(
+            KnownDifference.allCases.filter { $0.explains(bytes, ours: ours, foundation: foundation) }, is: [difference]
+        )
     }
 
     private func verdicts(_ bytes: [UInt8]) -> (ours: PayloadError?, foundation: (any Error)?) {

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -21,8 +22,8 @@ struct JSONEditingTests {
         ])
     func removes(_ json: String, pointer: String, expected: String) throws {
         var document = try JSONDocument(json)
-        #expect(document.remove(try #require(JSONPointer(pointer))) == true)
-        #expect(document.text == expected)
+        expect(document.remove(try #require(JSONPointer(pointer))), is: true)
+        expect(document.text, is: expected)
     }
 
     @Test("undoes nothing by a mark of another document, or of what was read before")
@@ -32,13 +33,13 @@ struct JSONEditingTests {
         let other = try JSONDocument("{}").mark()
         document.set(2, at: pointer)
         document.rollback(to: other)
-        #expect(document.text == #"{"a":2,"b":[1,2,3]}"#)
+        expect(document.text, is: #"{"a":2,"b":[1,2,3]}"#)
         let former = document.mark()
         let json = #"{"a":"x","b":{"c":[true,false]}}"#
         try Array(json.utf8).withUnsafeBytes { try document.read($0) }
         document.set(3, at: pointer)
         document.rollback(to: former)
-        #expect(document.text == #"{"a":3,"b":{"c":[true,false]}}"#)
+        expect(document.text, is: #"{"a":3,"b":{"c":[true,false]}}"#)
     }
 
     @Test(
@@ -48,12 +49,12 @@ struct JSONEditingTests {
         let json = #"{"s":"text","n":null,"l":[1]}"#
         let pointer = try #require(JSONPointer(pointer))
         var document = try JSONDocument(json)
-        #expect(document.set("x", at: pointer) == false)
-        #expect(document.set(1, at: pointer) == false)
-        #expect(document.set(json: Array("{}".utf8).span, at: pointer) == false)
-        #expect(document.remove(pointer) == false)
+        expect(document.set("x", at: pointer), is: false)
+        expect(document.set(1, at: pointer), is: false)
+        expect(document.set(json: Array("{}".utf8).span, at: pointer), is: false)
+        expect(document.remove(pointer), is: false)
         #expect(!document.isEdited)
-        #expect(document.text == json)
+        expect(document.text, is: json)
     }
 
     @Test(
@@ -69,8 +70,8 @@ struct JSONEditingTests {
         ])
     func inserts(_ json: String, pointer: String, expected: String) throws {
         var document = try JSONDocument(json)
-        #expect(document.set("x", at: try #require(JSONPointer(pointer))) == true)
-        #expect(document.text == expected)
+        expect(document.set("x", at: try #require(JSONPointer(pointer))), is: true)
+        expect(document.text, is: expected)
     }
 
     @Test(
@@ -91,7 +92,7 @@ struct JSONEditingTests {
         document.set(Array(text.utf8).span, at: pointer)
         #expect(document.text.utf8.elementsEqual("{\"a\":\(json)}".utf8))
         let node = try #require(document.node(at: pointer))
-        #expect(document.string(of: node).map { Array($0.utf8) } == Array(text.utf8))
+        expect(document.string(of: node).map { Array($0.utf8) }, is: Array(text.utf8))
     }
 
     @Test("escapes alike wherever its blocks of text end")
@@ -117,34 +118,34 @@ struct JSONEditingTests {
         document.set(([0x61] + bytes + [0x62]).span, at: try #require(JSONPointer("/a")))
         let again = try JSONDocument(document.text)
         let replaced = "a" + String(repeating: "\u{FFFD}", count: bytes.count) + "b"
-        #expect(again.text == "{\"a\":\"\(replaced)\"}")
+        expect(again.text, is: "{\"a\":\"\(replaced)\"}")
     }
 
     @Test("writes integers to the ends of their range", arguments: [0, 7, -1, 10, 100, 1_234_567_890, .max, .min])
     func integers(_ number: Int) throws {
         var document = JSONDocument()
         document.set(number, at: try #require(JSONPointer("/a")))
-        #expect(document.text == "{\"a\":\(number)}")
+        expect(document.text, is: "{\"a\":\(number)}")
     }
 
     @Test("edits what edits have made")
     func editsOnEdits() throws {
         var document = try JSONDocument(#"{"a": 1 , "b":[true]}"#)
         func pointer(_ text: String) throws -> JSONPointer { try #require(JSONPointer(text)) }
-        #expect(document.set(json: Array(" { \"x\" : [1, 2] } ".utf8).span, at: try pointer("/a")) == true)
-        #expect(document.text == #"{"a": { "x" : [1, 2] } , "b":[true]}"#)
-        #expect(document.set("é", at: try pointer("/a/x/0")) == true)
-        #expect(document.set("new", at: try pointer("/a/y/z")) == true)
-        #expect(document.text == #"{"a": { "x" : ["é", 2],"y":{"z":"new"} } , "b":[true]}"#)
-        #expect(document.set("newer", at: try pointer("/a/y/z")) == true)
-        #expect(document.remove(try pointer("/a/x")) == true)
-        #expect(document.text == #"{"a": { "y":{"z":"newer"} } , "b":[true]}"#)
-        #expect(document.remove(try pointer("/a/y")) == true)
-        #expect(document.set(2, at: try pointer("/a/x")) == true)
-        #expect(document.remove(try pointer("/b")) == true)
-        #expect(document.text == #"{"a": { "x":2 }}"#)
-        #expect(document.set("end", at: try pointer("/a")) == true)
-        #expect(document.text == #"{"a": "end"}"#)
+        expect(document.set(json: Array(" { \"x\" : [1, 2] } ".utf8).span, at: try pointer("/a")), is: true)
+        expect(document.text, is: #"{"a": { "x" : [1, 2] } , "b":[true]}"#)
+        expect(document.set("é", at: try pointer("/a/x/0")), is: true)
+        expect(document.set("new", at: try pointer("/a/y/z")), is: true)
+        expect(document.text, is: #"{"a": { "x" : ["é", 2],"y":{"z":"new"} } , "b":[true]}"#)
+        expect(document.set("newer", at: try pointer("/a/y/z")), is: true)
+        expect(document.remove(try pointer("/a/x")), is: true)
+        expect(document.text, is: #"{"a": { "y":{"z":"newer"} } , "b":[true]}"#)
+        expect(document.remove(try pointer("/a/y")), is: true)
+        expect(document.set(2, at: try pointer("/a/x")), is: true)
+        expect(document.remove(try pointer("/b")), is: true)
+        expect(document.text, is: #"{"a": { "x":2 }}"#)
+        expect(document.set("end", at: try pointer("/a")), is: true)
+        expect(document.text, is: #"{"a": "end"}"#)
     }
 
     @Test("takes raw JSON as it is spelled, and none that is not JSON")
@@ -152,11 +153,11 @@ struct JSONEditingTests {
         var document = JSONDocument()
         let pointer = try #require(JSONPointer("/a"))
         for json in ["", "[", "{\"a\":}", "1 2", "\"\u{1}\"", "nul"] {
-            #expect(document.set(json: Array(json.utf8).span, at: pointer) == false)
+            expect(document.set(json: Array(json.utf8).span, at: pointer), is: false)
         }
-        #expect(document.text == "{}")
-        #expect(document.set(json: Array(" [1.0, \"\\/\"]\n".utf8).span, at: pointer) == true)
-        #expect(document.text == #"{"a":[1.0, "\/"]}"#)
+        expect(document.text, is: "{}")
+        expect(document.set(json: Array(" [1.0, \"\\/\"]\n".utf8).span, at: pointer), is: true)
+        expect(document.text, is: #"{"a":[1.0, "\/"]}"#)
     }
 
     @Test("keeps to the depth limit")
@@ -165,12 +166,12 @@ struct JSONEditingTests {
         func brackets(_ depth: Int) -> [UInt8] {
             Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
         }
-        #expect(document.set(json: brackets(127).span, at: try #require(JSONPointer("/a"))) == true)
-        #expect(document.set(json: brackets(128).span, at: try #require(JSONPointer("/a"))) == false)
-        #expect(document.set(json: brackets(127).span, at: try #require(JSONPointer("/b/c"))) == false)
+        expect(document.set(json: brackets(127).span, at: try #require(JSONPointer("/a"))), is: true)
+        expect(document.set(json: brackets(128).span, at: try #require(JSONPointer("/a"))), is: false)
+        expect(document.set(json: brackets(127).span, at: try #require(JSONPointer("/b/c"))), is: false)
         let deepest = try #require(JSONPointer(String(repeating: "/d", count: 128)))
-        #expect(document.set(1, at: deepest) == true)
-        #expect(document.set(json: brackets(1).span, at: deepest) == false)
+        expect(document.set(1, at: deepest), is: true)
+        expect(document.set(json: brackets(1).span, at: deepest), is: false)
         _ = try JSONDocument(document.text)
     }
 
@@ -179,8 +180,8 @@ struct JSONEditingTests {
         var other = try JSONDocument(#"{ "chat" : 7, "\u0061": {"x": [1, 2]} }"#)
         other.set("y", at: try #require(JSONPointer("/a/x/0")))
         var document = try JSONDocument(#"{"chat":1, "aps":{}}"#)
-        other.forEachChild(of: other.root) { #expect(document.copyMember($0, of: other, marked: []) == true) }
-        #expect(document.text == #"{"chat":7, "aps":{},"a":{"x": ["y", 2]}}"#)
+        other.forEachChild(of: other.root) { expect(document.copyMember($0, of: other, marked: []), is: true) }
+        expect(document.text, is: #"{"chat":7, "aps":{},"a":{"x": ["y", 2]}}"#)
     }
 
     @Test("is a value: a copy is not touched by what happens to the original")
@@ -190,8 +191,8 @@ struct JSONEditingTests {
         document.set("first", at: pointer)
         let copy = document
         document.set("second", at: pointer)
-        #expect(copy.text == #"{"a":"first"}"#)
+        expect(copy.text, is: #"{"a":"first"}"#)
         try document.read("{}")
-        #expect(copy.text == #"{"a":"first"}"#)
+        expect(copy.text, is: #"{"a":"first"}"#)
     }
 }

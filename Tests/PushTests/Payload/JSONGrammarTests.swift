@@ -1,4 +1,5 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @Suite("The grammar of RFC 8259")
@@ -66,7 +67,7 @@ struct JSONGrammarTests {
             #expect(throws: PayloadError.notJSON(offset: offset, fault: .invalidUTF8)) {
                 try document.read([0x22] + bytes + tail)
             }
-            #expect(document.text == "{}")
+            expect(document.text, is: "{}")
         }
         #expect(throws: PayloadError.self) { try document.read([0x22] + bytes) }
         #expect(throws: PayloadError.self) { try document.read([0x7B, 0x22] + bytes + Array("\":1}".utf8)) }
@@ -78,7 +79,7 @@ struct JSONGrammarTests {
         arguments: ["\u{80}", "\u{7FF}", "\u{800}", "\u{D7FF}", "\u{E000}", "\u{FFFF}", "\u{10000}", "\u{10FFFF}"])
     func edgesOfUTF8(_ scalar: String) throws {
         let document = try JSONDocument("\"\(scalar)\"")
-        #expect(document.string(of: document.root) == scalar)
+        expect(document.string(of: document.root), is: scalar)
     }
 
     @Test("counts containers inside one another: 128 are read, the 129th is refused", arguments: ["[]", "{}"])
@@ -89,7 +90,7 @@ struct JSONGrammarTests {
             return opening + brackets + String(repeating: isArray ? "]" : "}", count: depth - 1)
         }
         let document = try JSONDocument(nested(128))
-        #expect(document.text == nested(128))
+        expect(document.text, is: nested(128))
         let offset = isArray ? 128 : 128 * 4
         #expect(throws: PayloadError.tooDeep(offset: offset)) { try JSONDocument(nested(129)) }
         #expect(throws: PayloadError.tooDeep(offset: offset)) { try JSONDocument(nested(100_000)) }
@@ -101,10 +102,10 @@ struct JSONGrammarTests {
         var document = try JSONDocument(#"{"a":[1,{"b":2}]}"#)
         for text in ["", "[1", "{\"a\":[", "nul", "\"\\u12"] {
             #expect(throws: PayloadError.self) { try document.read(text) }
-            #expect(document.text == "{}")
-            #expect(document.childCount(of: document.root) == 0)
+            expect(document.text, is: "{}")
+            expect(document.childCount(of: document.root), is: 0)
             try document.read(#"{"c":[1,2,3]}"#)
-            #expect(document.text == #"{"c":[1,2,3]}"#)
+            expect(document.text, is: #"{"c":[1,2,3]}"#)
         }
     }
 }

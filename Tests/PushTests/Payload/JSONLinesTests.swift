@@ -1,4 +1,5 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @Suite("JSON Lines")
@@ -18,6 +19,6 @@ struct JSONLinesTests {
             {"number":2147483647}
 
             """
-        #expect(String(decoding: lines, as: UTF8.self) == text)
+        expect(String(decoding: lines, as: UTF8.self), is: text)
     }
 }

@@ -1,4 +1,5 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @Suite("Reading a document")
@@ -16,7 +17,7 @@ struct JSONReadingTests {
         let document = try JSONDocument(json)
         let read = try #require(document.string(of: document.root))
         #expect(read.utf8.elementsEqual(text.utf8))
-        #expect(document.hasText(document.root) == !text.isEmpty)
+        expect(document.hasText(document.root), is: !text.isEmpty)
     }
 
     @Test(
@@ -39,7 +40,7 @@ struct JSONReadingTests {
         ])
     func integers(_ json: String, integer: Int?) throws {
         let document = try JSONDocument(json)
-        #expect(document.integer(of: document.root) == integer)
+        expect(document.integer(of: document.root), is: integer)
     }
 
     @Test(
@@ -54,7 +55,7 @@ struct JSONReadingTests {
     func pointers(_ pointer: String, value: String?) throws {
         let json = #"{"a":{"b":[10,{"c":"x"}],"":1},"":{"":2},"a~b/c":3,"0":4,"a":{"b":[20,[30]],"é":5}}"#
         let document = try JSONDocument(json)
-        #expect(document.text(at: try #require(JSONPointer(pointer))) == value)
+        expect(document.text(at: try #require(JSONPointer(pointer))), is: value)
     }
 
     @Test("refuses a pointer that is none", arguments: ["a", "a/b", "/~", "/a~2", "/~a/b", " /a", "#/a"])
@@ -67,7 +68,7 @@ struct JSONReadingTests {
         arguments: ["/\u{301}", "~\u{301}", "/~"])
     func escapedPointer(_ name: String) throws {
         let pointer = JSONPointer(member: name)
-        #expect(try #require(JSONPointer(pointer.description)) == pointer)
+        try expect(#require(JSONPointer(pointer.description)), is: pointer)
     }
 
     @Test("refuses a pointer that is longer than any document is deep")
@@ -82,10 +83,10 @@ struct JSONReadingTests {
     func escapedNames(_ json: String) throws {
         let document = try JSONDocument(json)
         let node = try #require(document.member("aps", of: document.root))
-        #expect(document.integer(of: node) == 2)
-        #expect(
-            document.withName(of: node) { name in name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
-                == "aps")
+        expect(document.integer(of: node), is: 2)
+        expect(
+            document.withName(of: node) { name in name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            }, is: "aps")
         #expect(document.member("ap", of: document.root) == nil)
         #expect(document.member("apsx", of: document.root) == nil)
     }
@@ -103,8 +104,8 @@ struct JSONReadingTests {
                 })
             #expect(document.withName(of: child) { _ in } == nil)
         }
-        #expect(kinds == [.string, .number, .true, .false, .null, .object, .array])
-        #expect(spellings == [#""a\/""#, "1.50", "true", "false", "null", nil, nil])
+        expect(kinds, is: [.string, .number, .true, .false, .null, .object, .array])
+        expect(spellings, is: [#""a\/""#, "1.50", "true", "false", "null", nil, nil])
     }
 
     @Test("passes on what the body throws, with and without escapes", arguments: [#""a""#, #""\n""#])
@@ -123,7 +124,7 @@ struct JSONReadingTests {
         defer { byte.deallocate() }
         let text = UnsafeRawBufferPointer(start: byte, count: 1 << 30 + 1)
         #expect(throws: PayloadError.notJSON(offset: 1 << 30, fault: .tooLong)) { try document.read(text) }
-        #expect(document.childCount(of: document.root) == 0)
+        expect(document.childCount(of: document.root), is: 0)
         #expect(document.string(of: document.root) == nil)
     }
 
@@ -134,10 +135,10 @@ struct JSONReadingTests {
             let values = (0..<count).map { "\($0)" }
             let text = Array("[\(values.joined(separator: ", "))]".utf8)
             try text.withUnsafeBytes { try document.read($0) }
-            #expect(document.childCount(of: document.root) == count)
+            expect(document.childCount(of: document.root), is: count)
             let last = document.children(of: document.root).last
-            #expect(last.flatMap(document.integer) == (count > 0 ? count - 1 : nil))
-            #expect(document.renderedByteCount == text.count)
+            expect(last.flatMap(document.integer), is: (count > 0 ? count - 1 : nil))
+            expect(document.renderedByteCount, is: text.count)
         }
     }
 
@@ -157,7 +158,7 @@ struct JSONReadingTests {
         let small = Array(#"{"b":1}"#.utf8)
         try small.withUnsafeBytes { try document.read($0) }
         #expect(!document.isLarge)
-        #expect(document.member("b", of: document.root).flatMap(document.integer) == 1)
+        expect(document.member("b", of: document.root).flatMap(document.integer), is: 1)
     }
 
     @Test("What is wiped is gone, and only there")
@@ -169,7 +170,7 @@ struct JSONReadingTests {
         document.withText(of: node) { text in
             text.withUnsafeBufferPointer { text in #expect(text.allSatisfy { $0 == 0 }) }
         }
-        #expect(copy.string(of: node) == "secret")
+        expect(copy.string(of: node), is: "secret")
     }
 
     @Test("A member's name is compared whole")

@@ -1,4 +1,5 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @Suite("A notification's content")
@@ -23,7 +24,7 @@ struct NotificationContentTests {
             #expect(!content.hasAlertText && !content.isMutable && content.body == nil)
         }
         try content.read(#"{"aps":{"alert":"b"}}"#)
-        #expect(content.body == "b")
+        expect(content.body, is: "b")
     }
 
     @Test(
@@ -42,7 +43,7 @@ struct NotificationContentTests {
             (#""sound":"x""#, false), (#""\u0061lert":"x""#, true),
         ])
     func alertText(_ member: String, hasText: Bool) throws {
-        #expect(try NotificationContent("{\"aps\":{\(member)}}").hasAlertText == hasText)
+        try expect(NotificationContent("{\"aps\":{\(member)}}").hasAlertText, is: hasText)
     }
 
     @Test(
@@ -51,7 +52,7 @@ struct NotificationContentTests {
             ("1", true), ("1.0", true), ("0", false), ("2", false), ("true", false), (#""1""#, false), ("null", false),
         ])
     func mutable(_ value: String, isMutable: Bool) throws {
-        #expect(try NotificationContent("{\"aps\":{\"mutable-content\":\(value)}}").isMutable == isMutable)
+        try expect(NotificationContent("{\"aps\":{\"mutable-content\":\(value)}}").isMutable, is: isMutable)
     }
 
     @Test(
@@ -70,10 +71,10 @@ struct NotificationContentTests {
     func setsText(_ text: AlertText, alert: String, expected: String) throws {
         var content = try NotificationContent("{\"aps\":{\"alert\":\(alert), \"badge\":1}}")
         content.setText(text, to: "x")
-        #expect(content.rendered == "{\"aps\":{\"alert\":\(expected), \"badge\":1}}")
-        #expect(content.text(text) == "x")
+        expect(content.rendered, is: "{\"aps\":{\"alert\":\(expected), \"badge\":1}}")
+        expect(content.text(text), is: "x")
         content.setText(text, to: Array("é".utf8).span)
-        #expect(content.text(text) == "é")
+        expect(content.text(text), is: "é")
     }
 
     @Test(
@@ -87,7 +88,7 @@ struct NotificationContentTests {
     func removesText(_ text: AlertText, alert: String, expected: String) throws {
         var content = try NotificationContent("{\"aps\":{\"alert\":\(alert),\"badge\":1}}")
         content.setText(text, to: nil)
-        #expect(content.rendered == "{\"aps\":{\(expected)\"badge\":1}}")
+        expect(content.rendered, is: "{\"aps\":{\(expected)\"badge\":1}}")
         #expect(content.text(text) == nil)
     }
 
@@ -95,28 +96,28 @@ struct NotificationContentTests {
     func makesAlert() throws {
         var content = try NotificationContent(#"{"aps":{}}"#)
         content.title = "t"
-        #expect(content.rendered == #"{"aps":{"alert":{"title":"t"}}}"#)
+        expect(content.rendered, is: #"{"aps":{"alert":{"title":"t"}}}"#)
         content.remove(try #require(JSONPointer("/aps")))
-        #expect(content.rendered == "{}")
+        expect(content.rendered, is: "{}")
         #expect(content.title == nil && !content.hasAlertText)
         content.badge = 2
         content.body = "b"
-        #expect(content.rendered == #"{"aps":{"badge":2,"alert":{"body":"b"}}}"#)
+        expect(content.rendered, is: #"{"aps":{"badge":2,"alert":{"body":"b"}}}"#)
     }
 
     @Test("finds aps and the alert after they have been replaced")
     func replaced() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"a","alert":{"body":"b"}}}"#)
         let mark = content.mark()
-        #expect(content.body == "b")
+        expect(content.body, is: "b")
         content.set(json: Array(#"{"alert":{"body":"c"}}"#.utf8).span, at: try #require(JSONPointer("/aps")))
-        #expect(content.body == "c")
+        expect(content.body, is: "c")
         content.set("d", at: try #require(JSONPointer("/aps/alert")))
-        #expect(content.body == "d")
+        expect(content.body, is: "d")
         content.set("e", at: try #require(JSONPointer("/aps/alert/body")))
-        #expect(content.rendered == #"{"aps":{"alert":"e"}}"#)
+        expect(content.rendered, is: #"{"aps":{"alert":"e"}}"#)
         content.rollback(to: mark)
-        #expect(content.body == "b")
+        expect(content.body, is: "b")
     }
 
     @Test("a pointer to one of the alert's texts means that text")
@@ -124,15 +125,15 @@ struct NotificationContentTests {
         let body = try #require(JSONPointer("/aps/alert/body"))
         let title = try #require(JSONPointer("/aps/alert/title"))
         var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
-        #expect(content.string(at: body) == "a")
+        expect(content.string(at: body), is: "a")
         #expect(content.string(at: title) == nil)
         content.set("b", at: body)
-        #expect(content.rendered == #"{"aps":{"alert":"b"}}"#)
+        expect(content.rendered, is: #"{"aps":{"alert":"b"}}"#)
         content.set(Array("t".utf8).span, at: title)
-        #expect(content.rendered == #"{"aps":{"alert":{"body":"b","title":"t"}}}"#)
-        #expect(content.remove(body) == true)
-        #expect(content.remove(body) == false)
-        #expect(content.rendered == #"{"aps":{"alert":{"title":"t"}}}"#)
+        expect(content.rendered, is: #"{"aps":{"alert":{"body":"b","title":"t"}}}"#)
+        expect(content.remove(body), is: true)
+        expect(content.remove(body), is: false)
+        expect(content.rendered, is: #"{"aps":{"alert":{"title":"t"}}}"#)
     }
 
     @Test("gives and sets what stands in aps")
@@ -142,22 +143,22 @@ struct NotificationContentTests {
         content.badge = 4
         content.category = nil
         content.threadIdentifier = "u"
-        #expect(content.rendered == #"{"aps":{"badge":4,"thread-id":"u"}}"#)
+        expect(content.rendered, is: #"{"aps":{"badge":4,"thread-id":"u"}}"#)
         content.badge = nil
         #expect(content.badge == nil && content.category == nil)
-        #expect(content.rendered == #"{"aps":{"thread-id":"u"}}"#)
+        expect(content.rendered, is: #"{"aps":{"thread-id":"u"}}"#)
     }
 
     @Test("gives the keys and arguments of texts to localize")
     func localization() throws {
         let content = try NotificationContent(
             #"{"aps":{"alert":{"title-loc-key":"T","title-loc-args":["a\n",2],"loc-key":1,"loc-args":"x"}}}"#)
-        #expect(content.localizationKey(of: .title) == "T")
+        expect(content.localizationKey(of: .title), is: "T")
         #expect(content.localizationKey(of: .body) == nil && content.localizationKey(of: .subtitle) == nil)
         let arguments = try #require(content.localizationArguments(of: .title))
         var strings: [String?] = []
         content.document.forEachChild(of: arguments) { strings.append(content.document.string(of: $0)) }
-        #expect(strings == ["a\n", nil])
+        expect(strings, is: ["a\n", nil])
         #expect(content.localizationArguments(of: .body) == nil)
     }
 
@@ -169,7 +170,7 @@ struct NotificationContentTests {
         content.body = "c"
         #expect(content.body == "c" && content.localizationKey(of: .body) == nil)
         content.body = nil
-        #expect(content.rendered == #"{"a\u0070s":{"\u0061lert":{},"mutabl\u0065-content":1}}"#)
+        expect(content.rendered, is: #"{"a\u0070s":{"\u0061lert":{},"mutabl\u0065-content":1}}"#)
     }
 
     @Test("A copy stays as it is when the original is changed, undone or read anew, and the other way round")
@@ -183,7 +184,7 @@ struct NotificationContentTests {
         second.body = "d"
         content.rollback(to: untouched)
         #expect(first.rendered == json && content.rendered == json)
-        #expect(second.rendered == #"{"aps":{"alert":{"title":"c","body":"d"}}}"#)
+        expect(second.rendered, is: #"{"aps":{"alert":{"title":"c","body":"d"}}}"#)
         try content.read(#"{"aps":{"alert":"e"}}"#)
         #expect(first.title == "a" && second.title == "c" && content.body == "e")
         second.rollback(to: untouched)
@@ -197,7 +198,7 @@ struct NotificationContentTests {
         content.badge = 2
         #expect(content.title == nil && content.alert == nil && !content.hasAlertText)
         content.title = "new"
-        #expect(content.rendered == #"{"n":1,"aps":{"badge":2,"alert":{"title":"new"}}}"#)
+        expect(content.rendered, is: #"{"n":1,"aps":{"badge":2,"alert":{"title":"new"}}}"#)
     }
 
     @Test("What one payload does to its recipient's count is not what the next one does")
@@ -220,9 +221,9 @@ struct NotificationContentTests {
             #"{"aps":{"alert":{"launch-image":"i","\#(name)":"T","\#(key)":"K","\#(list)":["A"]},"badge":1}}"#)
         let members = content.alertMembers
         #expect(!members.isEmpty)
-        #expect(members.text(text).flatMap(content.document.string) == "T")
-        #expect(members.key(of: text).flatMap(content.document.string) == "K")
-        #expect(members.arguments(of: text) == content.localizationArguments(of: text))
+        expect(members.text(text).flatMap(content.document.string), is: "T")
+        expect(members.key(of: text).flatMap(content.document.string), is: "K")
+        expect(members.arguments(of: text), is: content.localizationArguments(of: text))
         for other in AlertText.allCases where other != text {
             #expect(members.text(other) == nil && members.key(of: other) == nil && members.arguments(of: other) == nil)
         }
@@ -250,21 +251,21 @@ struct NotificationContentTests {
         #expect(content.kind(at: JSONPointer(.body)) == .string && content.kind(at: JSONPointer(.title)) == nil)
         #expect(try content.integer(at: pointer("/n")) == 7 && content.integer(at: pointer("/l/1")) == nil)
         let (nowhere, text) = (try pointer("/n/x"), Array("c".utf8))
-        #expect(content.set(8, at: nowhere) == false)
-        #expect(content.set("y", at: nowhere) == false)
-        #expect(content.set(text.span, at: nowhere) == false)
-        #expect(content.set(json: Array("[2".utf8).span, at: try pointer("/k")) == false)
-        #expect(content.remove(JSONPointer(.title)) == false)
-        #expect(content.isEdited == false)
-        #expect(content.set(8, at: try pointer("/n")) == true)
-        #expect(content.set("y", at: try pointer("/l/1")) == true)
-        #expect(content.set(text.span, at: try pointer("/m")) == true)
-        #expect(content.set("b", at: JSONPointer(.body)) == true)
-        #expect(content.set(text.span, at: JSONPointer(.body)) == true)
-        #expect(content.set(json: Array("[2]".utf8).span, at: try pointer("/k")) == true)
-        #expect(content.remove(try pointer("/l/0")) == true)
-        #expect(content.remove(try pointer("/l/1")) == false)
-        #expect(content.rendered == #"{"aps":{"alert":"c"},"n":8,"l":["y"],"m":"c","k":[2]}"#)
+        expect(content.set(8, at: nowhere), is: false)
+        expect(content.set("y", at: nowhere), is: false)
+        expect(content.set(text.span, at: nowhere), is: false)
+        expect(content.set(json: Array("[2".utf8).span, at: try pointer("/k")), is: false)
+        expect(content.remove(JSONPointer(.title)), is: false)
+        expect(content.isEdited, is: false)
+        expect(content.set(8, at: try pointer("/n")), is: true)
+        expect(content.set("y", at: try pointer("/l/1")), is: true)
+        expect(content.set(text.span, at: try pointer("/m")), is: true)
+        expect(content.set("b", at: JSONPointer(.body)), is: true)
+        expect(content.set(text.span, at: JSONPointer(.body)), is: true)
+        expect(content.set(json: Array("[2]".utf8).span, at: try pointer("/k")), is: true)
+        expect(content.remove(try pointer("/l/0")), is: true)
+        expect(content.remove(try pointer("/l/1")), is: false)
+        expect(content.rendered, is: #"{"aps":{"alert":"c"},"n":8,"l":["y"],"m":"c","k":[2]}"#)
         #expect(content.isEdited)
     }
 
@@ -273,12 +274,12 @@ struct NotificationContentTests {
         var content = try NotificationContent(#"{"aps":{"alert":{"loc-key":"K","loc-args":["x"]}}}"#)
         let body = JSONPointer(.body)
         for other in ["5", "{}", "null", "\"a", "[\"a\"]"] {
-            #expect(content.set(json: Array(other.utf8).span, at: body) == false)
+            expect(content.set(json: Array(other.utf8).span, at: body), is: false)
         }
-        #expect(content.set(5, at: body) == false)
+        expect(content.set(5, at: body), is: false)
         #expect(!content.isEdited)
-        #expect(content.set(json: Array(#"" \u0048i""#.utf8).span, at: body) == true)
-        #expect(content.rendered == #"{"aps":{"alert":{"body":" Hi"}}}"#)
+        expect(content.set(json: Array(#"" \u0048i""#.utf8).span, at: body), is: true)
+        expect(content.rendered, is: #"{"aps":{"alert":{"body":" Hi"}}}"#)
     }
 
     @Test("Marks are of a value and all that is in it, and go with what replaces it")
@@ -303,7 +304,7 @@ struct NotificationContentTests {
         content.setDecrypted(.body, to: Array("y".utf8).span)
         #expect(!content.isLocalized(title) && !content.isDecrypted(title))
         #expect(!content.isLocalized(body) && content.isDecrypted(body))
-        #expect(content.rendered == #"{"aps":{"alert":{"title":"x","body":"y"}},"o":[3],"p":1}"#)
+        expect(content.rendered, is: #"{"aps":{"alert":{"title":"x","body":"y"}},"o":[3],"p":1}"#)
     }
 
     @Test("A string alert that becomes a dictionary keeps its body's escapes and marks")
@@ -311,18 +312,19 @@ struct NotificationContentTests {
         var content = try NotificationContent(#"{"aps":{"alert":"\u00e9"}}"#)
         content.markDecrypted(try #require(content.node(of: .body)))
         content.title = "t"
-        #expect(content.rendered == #"{"aps":{"alert":{"body":"\u00e9","title":"t"}}}"#)
-        #expect(content.body == "é")
+        expect(content.rendered, is: #"{"aps":{"alert":{"body":"\u00e9","title":"t"}}}"#)
+        expect(content.body, is: "é")
         #expect(content.isDecrypted(try #require(content.node(of: .body))))
         #expect(!content.isDecrypted(try #require(content.node(of: .title))))
     }
 
     @Test("Errors say what is wrong, and where")
     func descriptions() {
-        #expect(PayloadError.notJSON(offset: 3, fault: .invalidUTF8).description == "not JSON: invalid UTF-8 at byte 3")
-        #expect(PayloadError.tooDeep(offset: 9).description == "nested deeper than 128 at byte 9")
-        #expect(PayloadError.withoutAps.description == "no aps dictionary")
-        #expect(PayloadError.tooManyMembers.description == "more than 256 members")
+        expect(
+            PayloadError.notJSON(offset: 3, fault: .invalidUTF8).description, is: "not JSON: invalid UTF-8 at byte 3")
+        expect(PayloadError.tooDeep(offset: 9).description, is: "nested deeper than 128 at byte 9")
+        expect(PayloadError.withoutAps.description, is: "no aps dictionary")
+        expect(PayloadError.tooManyMembers.description, is: "more than 256 members")
     }
 
     @Test("Whichever edit a copy gets, the original is not touched, nor another copy that is edited too")
@@ -344,16 +346,16 @@ struct NotificationContentTests {
             edit(&first)
             #expect(first.isEdited && !content.isEdited)
             let text = first.rendered
-            #expect(content.rendered == json)
+            expect(content.rendered, is: json)
             for another in edits {
                 var second = first
                 another(&second)
-                #expect(first.rendered == text)
+                expect(first.rendered, is: text)
                 second = content
                 another(&second)
                 #expect(first.rendered == text && content.rendered == json)
             }
         }
-        #expect(content.node(at: object).map(content.isDecrypted) == false)
+        expect(content.node(at: object).map(content.isDecrypted), is: false)
     }
 }

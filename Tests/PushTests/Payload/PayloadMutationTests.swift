@@ -35,7 +35,7 @@ struct PayloadMutationTests {
         _ content: inout NotificationContent, _ bytes: [UInt8], _ random: inout SeededGenerator, _ output: inout [UInt8]
     ) throws {
         try render(content, &output)
-        #expect(output == bytes, "untouched, yet changed: \(bytes)")
+        expect(output, is: bytes, "untouched, yet changed: \(bytes)")
 
         let mark = content.mark()
         let copy = content
@@ -44,21 +44,21 @@ struct PayloadMutationTests {
         var again = NotificationContent()
         #expect(again.document.isReadable(output), "edits broke \(bytes)")
         if again.reads(output) {
-            for text in AlertText.allCases { #expect(again.text(text) == content.text(text), "\(text) of \(bytes)") }
+            for text in AlertText.allCases { expect(again.text(text), is: content.text(text), "\(text) of \(bytes)") }
             #expect(again.hasAlertText == content.hasAlertText && again.badge == content.badge, "\(bytes)")
         }
 
         content.rollback(to: mark)
         try render(content, &output)
-        #expect(output == bytes, "rolled back, yet changed: \(bytes)")
+        expect(output, is: bytes, "rolled back, yet changed: \(bytes)")
         try render(copy, &output)
-        #expect(output == bytes, "a copy changed: \(bytes)")
+        expect(output, is: bytes, "a copy changed: \(bytes)")
     }
 
     private func render(_ content: NotificationContent, _ output: inout [UInt8]) throws {
         output.removeAll(keepingCapacity: true)
         content.render(into: &output)
-        #expect(output.count == content.renderedByteCount)
+        expect(output.count, is: content.renderedByteCount)
     }
 
     private func edit(_ content: inout NotificationContent, _ random: inout SeededGenerator, _ bytes: [UInt8]) {

@@ -28,7 +28,7 @@ struct PayloadPropertyTests {
                 try edit(&document, &model, paths, &generator)
             }
             #expect(document.text.utf8.elementsEqual(model.text.utf8), "\(document.text) is not \(model.text)")
-            #expect(document.renderedByteCount == model.text.utf8.count)
+            expect(document.renderedByteCount, is: model.text.utf8.count)
             try expectSameValues(document, model, paths)
         }
     }
@@ -48,10 +48,10 @@ struct PayloadPropertyTests {
             let copy = document
             for (mark, text) in texts.reversed() {
                 document.rollback(to: mark)
-                #expect(document.text == text)
+                expect(document.text, is: text)
             }
             #expect(!document.isEdited)
-            #expect(copy.text == texts.last?.text)
+            expect(copy.text, is: texts.last?.text)
         }
     }
 
@@ -66,16 +66,17 @@ struct PayloadPropertyTests {
         }
         let pointer = try #require(JSONPointer(path: path))
         switch Int.random(in: 0..<4, using: &generator.random) {
-        case 0: #expect(document.remove(pointer) == model.remove(at: path[...]), "remove \(pointer)")
-        case 1: #expect(document.set(-42, at: pointer) == model.set("-42", at: path[...]), "set \(pointer)")
+        case 0: expect(document.remove(pointer), is: model.remove(at: path[...]), "remove \(pointer)")
+        case 1: expect(document.set(-42, at: pointer), is: model.set("-42", at: path[...]), "set \(pointer)")
         case 2:
             let text = "Zoë\n\"\\\u{1}/👋"
-            #expect(
-                document.set(text, at: pointer) == model.set(#""Zoë\n\"\\\u0001/👋""#, at: path[...]), "set \(pointer)")
+            expect(
+                document.set(text, at: pointer), is: model.set(#""Zoë\n\"\\\u0001/👋""#, at: path[...]), "set \(pointer)"
+            )
         default:
             let json = Array((" " + generator.scalar() + " ").utf8)
             let spelling = String(decoding: json, as: UTF8.self).trimmed
-            #expect(document.set(json: json.span, at: pointer) == model.set(spelling, at: path[...]), "set \(pointer)")
+            expect(document.set(json: json.span, at: pointer), is: model.set(spelling, at: path[...]), "set \(pointer)")
         }
     }
 
@@ -85,8 +86,8 @@ struct PayloadPropertyTests {
         for path in paths {
             let pointer = try #require(JSONPointer(path: path))
             let expected = model[path[...]]?.text
-            #expect(document.text(at: pointer) == expected, "\(pointer)")
-            #expect(again.text(at: pointer) == expected, "\(pointer)")
+            expect(document.text(at: pointer), is: expected, "\(pointer)")
+            expect(again.text(at: pointer), is: expected, "\(pointer)")
         }
     }
 }

@@ -1,4 +1,5 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @Suite("A payload that is too large")
@@ -14,8 +15,8 @@ struct ShorteningTests {
         var content = try NotificationContent(#"{"aps":{"alert":{"body":""}}}"#)
         content.body = text
         let limit = content.renderedByteCount - excess
-        #expect(content.shorten(toFit: limit) == true)
-        #expect(content.body.map { Array($0.utf8) } == Array(expected.utf8))
+        expect(content.shorten(toFit: limit), is: true)
+        expect(content.body.map { Array($0.utf8) }, is: Array(expected.utf8))
         #expect(content.renderedByteCount <= limit)
     }
 
@@ -25,11 +26,11 @@ struct ShorteningTests {
         let title = String(repeating: "t", count: 90)
         let json = "{\"aps\":{\"alert\":{\"title\":\"\(title)\",\"subtitle\":\"s\",\"body\":\"\(body)\"}}}"
         var content = try NotificationContent(json)
-        #expect(content.shorten(toFit: json.utf8.count - 50) == true)
+        expect(content.shorten(toFit: json.utf8.count - 50), is: true)
         #expect(content.body == String(repeating: "b", count: 47) + "…" && content.title == title)
 
         try content.read(json)
-        #expect(content.shorten(toFit: json.utf8.count - 120) == true)
+        expect(content.shorten(toFit: json.utf8.count - 120), is: true)
         #expect(
             content.body == "…" && content.title == String(repeating: "t", count: 64) + "…" && content.subtitle == "s")
     }
@@ -39,20 +40,20 @@ struct ShorteningTests {
         let json =
             "{\"aps\":{\"alert\":{\"title\":\"tttt\",\"body\":\"bb\"}},\"d\":\"\(String(repeating: "d", count: 50))\"}"
         var content = try NotificationContent(json)
-        #expect(content.shorten(toFit: 60) == false)
+        expect(content.shorten(toFit: 60), is: false)
         #expect(!content.isEdited && content.rendered == json)
         try content.read(#"{"aps":{"alert":{"body":17},"x":"yyyyyyyyy"}}"#)
-        #expect(content.shorten(toFit: 20) == false)
+        expect(content.shorten(toFit: 20), is: false)
         #expect(!content.isEdited)
     }
 
     @Test("first loses escapes that are not needed")
     func escapes() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"\u043f\u0440\u0438\u0432\u0435\u0442"}}"#)
-        #expect(content.shorten(toFit: content.renderedByteCount - 24) == true)
-        #expect(content.rendered == #"{"aps":{"alert":"привет"}}"#)
-        #expect(content.shorten(toFit: content.renderedByteCount - 1) == true)
-        #expect(content.rendered == #"{"aps":{"alert":"прив…"}}"#)
+        expect(content.shorten(toFit: content.renderedByteCount - 24), is: true)
+        expect(content.rendered, is: #"{"aps":{"alert":"привет"}}"#)
+        expect(content.shorten(toFit: content.renderedByteCount - 1), is: true)
+        expect(content.rendered, is: #"{"aps":{"alert":"прив…"}}"#)
     }
 
     @Test("keeps of its longest text what the others leave it without such escapes")
@@ -60,9 +61,9 @@ struct ShorteningTests {
         let title = String(repeating: #"\u0442"#, count: 20)
         let body = String(repeating: "b", count: 130)
         var content = try NotificationContent("{\"aps\":{\"alert\":{\"title\":\"\(title)\",\"body\":\"\(body)\"}}}")
-        #expect(content.shorten(toFit: 100) == true)
-        #expect(content.title == String(repeating: "т", count: 20))
-        #expect(content.body == String(repeating: "b", count: 17) + "…")
+        expect(content.shorten(toFit: 100), is: true)
+        expect(content.title, is: String(repeating: "т", count: 20))
+        expect(content.body, is: String(repeating: "b", count: 17) + "…")
     }
 
     @Test("does so where what would remain is less than a character", arguments: [163, 164])
@@ -70,22 +71,22 @@ struct ShorteningTests {
         let title = String(repeating: #"\u0442"#, count: 20)
         let body = String(repeating: "й", count: 65)
         var content = try NotificationContent("{\"aps\":{\"alert\":{\"title\":\"\(title)\",\"body\":\"\(body)\"}}}")
-        #expect(content.shorten(toFit: limit) == true)
-        #expect(content.title == String(repeating: "т", count: 20))
-        #expect(content.body == String(repeating: "й", count: 40) + "…")
+        expect(content.shorten(toFit: limit), is: true)
+        expect(content.title, is: String(repeating: "т", count: 20))
+        expect(content.body, is: String(repeating: "й", count: 40) + "…")
     }
 
     @Test("that fits is not touched")
     func fits() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
-        #expect(content.shorten(toFit: content.renderedByteCount) == true)
+        expect(content.shorten(toFit: content.renderedByteCount), is: true)
         #expect(!content.isEdited)
     }
 
     @Test("a text keeps its key for the device")
     func localized() throws {
         var content = try NotificationContent(#"{"aps":{"alert":{"body":"0123456789","loc-key":"K"}}}"#)
-        #expect(content.shorten(toFit: content.renderedByteCount - 4) == true)
-        #expect(content.rendered == #"{"aps":{"alert":{"body":"012…","loc-key":"K"}}}"#)
+        expect(content.shorten(toFit: content.renderedByteCount - 4), is: true)
+        expect(content.rendered, is: #"{"aps":{"alert":{"body":"012…","loc-key":"K"}}}"#)
     }
 }

@@ -12,7 +12,7 @@ struct LineReaderTests {
         while let line = try reader.next({ _ throws(FileFailure) in try file.next() }) {
             lines.append(String(decoding: line, as: UTF8.self))
         }
-        #expect(reader.number == lines.count)
+        expect(reader.number, is: lines.count)
         return lines
     }
 
@@ -22,12 +22,12 @@ struct LineReaderTests {
             ("", []), ("\n", [""]), ("a", ["a"]), ("a\n", ["a"]), ("a\nb", ["a", "b"]), ("\n\na\r\n", ["", "", "a\r"]),
             ("\u{FEFF}a\n\u{FEFF}b", ["a", "\u{FEFF}b"]), ("\u{FEFF}", [""]), ("\u{FEFF}\n", [""]),
         ])
-    func lines(_ text: String, _ expected: [String]) throws { #expect(try read(text) == expected) }
+    func lines(_ text: String, _ expected: [String]) throws { try expect(read(text), is: expected) }
 
     @Test("Lines longer than a piece and files longer than many of it come whole")
     func long() throws {
         let lines = [1, 300_000, 0, 262_144, 262_143, 900_000, 5].map { String(repeating: "x", count: $0) }
-        #expect(try read(lines.joined(separator: "\n")) == lines)
+        try expect(read(lines.joined(separator: "\n")), is: lines)
     }
 
     @Test("It is told how long the line is by which it asks for more")
@@ -41,7 +41,7 @@ struct LineReaderTests {
             return pieces.removeFirst()
         }
         while reader.next(more) != nil { lines += 1 }
-        #expect(lines == 2)
-        #expect(counts == [0, 1, 3])
+        expect(lines, is: 2)
+        expect(counts, is: [0, 1, 3])
     }
 }

@@ -32,11 +32,11 @@ struct OutputFileTests {
     func roundTrip(name: String) throws {
         let long = String(repeating: "0123456789", count: 60_000)
         try write("a\n", "", long, to: name)
-        #expect(try read(name) == "a\n" + long)
-        #expect(folder.names == [name])
+        try expect(read(name), is: "a\n" + long)
+        expect(folder.names, is: [name])
         let bytes = try FileBytes(path: path(name)).bytes
-        #expect(bytes.starts(with: [0x1F, 0x8B]) == name.hasSuffix(".gz"))
-        #expect((bytes.count < 60_000) == name.hasSuffix(".gz"))
+        expect(bytes.starts(with: [0x1F, 0x8B]), is: name.hasSuffix(".gz"))
+        expect((bytes.count < 60_000), is: name.hasSuffix(".gz"))
     }
 
     @Test("Until it is closed the file before stays, and nobody sees a part; not closed, it leaves nothing")
@@ -45,13 +45,13 @@ struct OutputFileTests {
         do {
             let file = try OutputFile(path: path("a"))
             try file.write(Array("new".utf8))
-            #expect(try read("a") == "old")
-            #expect(folder.names == ["a", "a.partial"])
+            try expect(read("a"), is: "old")
+            expect(folder.names, is: ["a", "a.partial"])
         }
-        #expect(folder.names == ["a"])
-        #expect(try read("a") == "old")
+        expect(folder.names, is: ["a"])
+        try expect(read("a"), is: "old")
         try write("new", to: "a")
-        #expect(try read("a") == "new")
+        try expect(read("a"), is: "new")
     }
 
     @Test("It is its owner's alone to read, and nothing that stood under the name of its beginning is written to")
@@ -60,8 +60,8 @@ struct OutputFileTests {
         try #require(symlink(path("other"), path("a.partial")) == 0)
         try withoutFileMask { try write("new", to: "a") }
         #expect(try read("a") == "new" && read("other") == "mine")
-        #expect(try folder.mode(of: "a") == 0o600)
-        #expect(folder.names == ["a", "other"])
+        try expect(folder.mode(of: "a"), is: 0o600)
+        expect(folder.names, is: ["a", "other"])
     }
 
     @Test("A link stays one: the file that it leads to is replaced")
@@ -70,10 +70,10 @@ struct OutputFileTests {
         try folder.write("old", to: "elsewhere/file")
         try #require(symlink("elsewhere/file", path("a")) == 0)
         try write("new", to: "a")
-        #expect(try read("elsewhere/file") == "new")
+        try expect(read("elsewhere/file"), is: "new")
         var status = stat()
         #expect(lstat(path("a"), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
-        #expect(folder.names == ["a", "elsewhere"])
+        expect(folder.names, is: ["a", "elsewhere"])
     }
 
     @Test("What another process is writing is left to it, until that has ended")
@@ -85,9 +85,9 @@ struct OutputFileTests {
             #expect(throws: busy) { try write("second", to: "a") }
             try first.close()
         }
-        #expect(try read("a") == "first")
+        try expect(read("a"), is: "first")
         try write("second", to: "a")
-        #expect(try read("a") == "second")
+        try expect(read("a"), is: "second")
     }
 
     @Test("A pipe is written at once, and stays one")
@@ -98,9 +98,9 @@ struct OutputFileTests {
         defer { close(reading) }
         try write("through", to: "pipe")
         var bytes = [UInt8](repeating: 0, count: 100)
-        #expect(Glibc.read(reading, &bytes, bytes.count) == 7)
+        expect(Glibc.read(reading, &bytes, bytes.count), is: 7)
         #expect(bytes.prefix(7).elementsEqual("through".utf8))
-        #expect(folder.names == ["pipe"])
+        expect(folder.names, is: ["pipe"])
     }
 
     @Test("Where nothing can be written the system's reason is told, and nothing is left")
@@ -115,7 +115,7 @@ struct OutputFileTests {
             try file.close()
         }
         #expect(throws: FileFailure(path: path("b"), EISDIR)) { try replace() }
-        #expect(folder.names == ["b"])
+        expect(folder.names, is: ["b"])
     }
 
     @Test("A device that takes nothing more is told of")
@@ -140,7 +140,7 @@ struct OutputFileTests {
             let failure = #expect(throws: FileFailure.self) { try read("b.gz") }
             return failure?.what ?? ""
         }
-        #expect(try failure(Array(bytes.dropLast(1000))) == "the compressed data ends too early")
+        try expect(failure(Array(bytes.dropLast(1000))), is: "the compressed data ends too early")
         var damaged = bytes
         damaged[bytes.count - 6] ^= 1
         #expect(try failure(damaged).hasPrefix("the compressed data is damaged: "))
@@ -148,9 +148,9 @@ struct OutputFileTests {
 
     @Test("A failure names the file and the reason")
     func failures() throws {
-        #expect(FileFailure(path: "/a", EACCES).description == "/a: Permission denied")
+        expect(FileFailure(path: "/a", EACCES).description, is: "/a: Permission denied")
         let unreadable = #expect(throws: FileUnreadable.self) { try FileBytes(path: path("none")) }
-        #expect(unreadable?.description == "cannot read \(path("none")): No such file or directory")
+        expect(unreadable?.description, is: "cannot read \(path("none")): No such file or directory")
     }
 
     // It blocks: on a machine of one core tasks have no other thread.
@@ -171,7 +171,7 @@ struct OutputFileTests {
         }
         #expect(text.withUnsafeBytes { writeAll($0, to: writing) })
         close(writing)
-        #expect(await read.value == text.count)
+        await expect(read.value, is: text.count)
         // This end is for reading.
         #expect(text.withUnsafeBytes { !writeAll($0, to: reading) })
         #expect([].withUnsafeBytes { writeAll($0, to: -1) })

@@ -24,8 +24,9 @@ struct RecordEnvelopeTests {
         ]
         envelope.key = Array("anna".utf8)
         envelope.payload = Array(#"{"aps":{}}"#.utf8)
-        #expect(
-            written(envelope) == #"""
+        expect(
+            written(envelope),
+            is: #"""
                 {"topic":"push.events","partition":3,"offset":42,"tstype":"create","ts":1700000000000,\#
                 "headers":["a","é\n\"","b",null],"key":"anna","payload":"{\"aps\":{}}"}
 
@@ -38,7 +39,7 @@ struct RecordEnvelopeTests {
         let next = Array(#"{"version":2,"payload":"x","offset":7,"by":{"a":[1]}}"#.utf8)
         let envelope = try RecordEnvelope(line: next)
         #expect(envelope.offset == 7 && envelope.payload == Array("x".utf8))
-        #expect(try RecordEnvelope(line: Array(#"{"version":1,"payload":"x"}"#.utf8)).payload == Array("x".utf8))
+        try expect(RecordEnvelope(line: Array(#"{"version":1,"payload":"x"}"#.utf8)).payload, is: Array("x".utf8))
         for version in [0, 3, 99] {
             let why = "a record of version \(version), which a newer release wrote: this one reads up to 2"
             #expect(throws: EnvelopeError(description: why)) {
@@ -55,8 +56,9 @@ struct RecordEnvelopeTests {
         envelope.headers = [
             RecordEnvelope.Header(name: [0x61], value: [0x80]), RecordEnvelope.Header(name: [], value: nil),
         ]
-        #expect(
-            written(envelope) == #"""
+        expect(
+            written(envelope),
+            is: #"""
                 {"topic":"","partition":0,"offset":0,"tstype":"create","ts":0,\#
                 "headers_b64":["YQ==","gA==","",null],"key_b64":"/w==","payload_b64":"wyg="}
 
@@ -83,8 +85,8 @@ struct RecordEnvelopeTests {
             }
             var line: [UInt8] = []
             envelope.append(to: &line)
-            #expect(line.last == UInt8(ascii: "\n"))
-            #expect(try RecordEnvelope(line: line) == envelope)
+            expect(line.last, is: UInt8(ascii: "\n"))
+            try expect(RecordEnvelope(line: line), is: envelope)
         }
     }
 
@@ -95,7 +97,7 @@ struct RecordEnvelopeTests {
         let envelope = try RecordEnvelope(line: Array(line.utf8))
         let record = InputRecord()
         record.fill(envelope, topic: SourceTopic("t"))
-        #expect(RecordEnvelope(input: record) == envelope)
+        expect(RecordEnvelope(input: record), is: envelope)
     }
 
     @Test("kcat's lines are read: other members, missing headers, null keys")
@@ -103,11 +105,11 @@ struct RecordEnvelopeTests {
         let line =
             #"{"topic":"t","partition":0,"offset":5,"tstype":"unknown","ts":0,"broker":1,"key":null,"payload":"x"}"#
         let envelope = try RecordEnvelope(line: Array(line.utf8))
-        #expect(envelope.topic == "t")
-        #expect(envelope.offset == 5)
-        #expect(envelope.timestampType == "unknown")
+        expect(envelope.topic, is: "t")
+        expect(envelope.offset, is: 5)
+        expect(envelope.timestampType, is: "unknown")
         #expect(envelope.key == nil)
-        #expect(envelope.payload == [0x78])
+        expect(envelope.payload, is: [0x78])
         #expect(envelope.headers.isEmpty)
     }
 
@@ -115,13 +117,13 @@ struct RecordEnvelopeTests {
     func rawBytes() throws {
         let line = Array(#"{"payload":"é"#.utf8) + [0xFF, 0x80] + Array(#"\n","key":"é"}"#.utf8)
         let envelope = try RecordEnvelope(line: line)
-        #expect(envelope.payload == Array("é".utf8) + [0xFF, 0x80, 0x0A])
-        #expect(envelope.key == Array("é".utf8))
+        expect(envelope.payload, is: Array("é".utf8) + [0xFF, 0x80, 0x0A])
+        expect(envelope.key, is: Array("é".utf8))
     }
 
     @Test("Base64 is read in both alphabets, padded or not", arguments: ["+/8=", "-_8=", "+/8", "-_8"])
     func alphabets(_ text: String) throws {
-        #expect(try RecordEnvelope(line: Array(#"{"payload_b64":"\#(text)"}"#.utf8)).payload == [0xFB, 0xFF])
+        try expect(RecordEnvelope(line: Array(#"{"payload_b64":"\#(text)"}"#.utf8)).payload, is: [0xFB, 0xFF])
     }
 
     @Test("A member in base64 goes before the same in clear, unless it is null")
@@ -133,7 +135,7 @@ struct RecordEnvelopeTests {
         let envelope = try RecordEnvelope(line: Array(line.utf8))
         #expect(envelope.topic == "top" && envelope.timestampType == "ts")
         #expect(envelope.key == Array("k".utf8) && envelope.payload == Array("p".utf8))
-        #expect(envelope.headers == [RecordEnvelope.Header(name: Array("h".utf8), value: nil)])
+        expect(envelope.headers, is: [RecordEnvelope.Header(name: Array("h".utf8), value: nil)])
         let nulls = #"{"key":"k","key_b64":null,"headers":null,"payload":"p","payload_b64":null,"ts":null}"#
         let clear = try RecordEnvelope(line: Array(nulls.utf8))
         #expect(clear.key == Array("k".utf8) && clear.payload == Array("p".utf8))
@@ -145,7 +147,7 @@ struct RecordEnvelopeTests {
         arguments: [#"{"payload":null}"#, #"{"payload_b64":"","payload":null}"#])
     func tombstone(_ line: String) throws {
         let payload = try RecordEnvelope(line: Array(line.utf8)).payload
-        #expect(payload == (line.contains("b64") ? [] : nil))
+        expect(payload, is: (line.contains("b64") ? [] : nil))
     }
 
     @Test("In a line with raw bytes a character that is none of them is a mistake, and headers are bytes too")
@@ -153,12 +155,12 @@ struct RecordEnvelopeTests {
         let raw: [UInt8] = [0xFF]
         let line = Array(#"{"payload":""#.utf8) + raw + Array(#"","headers":["é",""#.utf8) + raw + Array(#""]}"#.utf8)
         let envelope = try RecordEnvelope(line: line)
-        #expect(envelope.payload == raw)
-        #expect(envelope.headers == [RecordEnvelope.Header(name: Array("é".utf8), value: raw)])
+        expect(envelope.payload, is: raw)
+        expect(envelope.headers, is: [RecordEnvelope.Header(name: Array("é".utf8), value: raw)])
         let mistaken = Array(#"{"payload":"\u0100","key":""#.utf8) + raw + Array(#""}"#.utf8)
         #expect(throws: EnvelopeError.malformed("payload")) { try RecordEnvelope(line: mistaken) }
         let encoded = Array(#"{"payload_b64":"/w==","key":""#.utf8) + raw + Array(#""}"#.utf8)
-        #expect(try RecordEnvelope(line: encoded).payload == raw)
+        try expect(RecordEnvelope(line: encoded).payload, is: raw)
     }
 
     @Test("Numbers are read to the ends of their ranges")

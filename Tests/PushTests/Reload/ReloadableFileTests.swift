@@ -25,43 +25,43 @@ struct ReloadableFileTests {
     @Test("A change is read once it has come to rest, and no sooner")
     func change() throws {
         let file = try text(try folder.write("one", to: "a"))
-        #expect(file.reload(.poll) == .unchanged)
+        expect(file.reload(.poll), is: .unchanged)
         try folder.write("two", to: "a")
-        #expect(file.reload(.poll) == .unchanged)
-        #expect(file.value == "one")
+        expect(file.reload(.poll), is: .unchanged)
+        expect(file.value, is: "one")
         try folder.write("three", to: "a")
-        #expect(file.reload(.poll) == .unchanged)
-        #expect(file.reload(.poll) == .reloaded)
-        #expect(file.value == "three")
-        #expect(file.version == 1)
-        #expect(file.reload(.poll) == .unchanged)
+        expect(file.reload(.poll), is: .unchanged)
+        expect(file.reload(.poll), is: .reloaded)
+        expect(file.value, is: "three")
+        expect(file.version, is: 1)
+        expect(file.reload(.poll), is: .unchanged)
     }
 
     @Test("A request reads at once, changed or not")
     func request() throws {
         let file = try text(try folder.write("one", to: "a"))
         try folder.write("two", to: "a")
-        #expect(file.reload(.request) == .reloaded)
-        #expect(file.value == "two")
-        #expect(file.reload(.request) == .reloaded)
+        expect(file.reload(.request), is: .reloaded)
+        expect(file.value, is: "two")
+        expect(file.reload(.request), is: .reloaded)
     }
 
     @Test("What cannot be read leaves the old value in force, is told once, and is tried again when it changes")
     func unreadable() throws {
         let file = try text(try folder.write("one", to: "a"))
         try folder.write("", to: "a")
-        #expect(file.reload(.poll) == .unchanged)
-        #expect(file.reload(.poll) == .failed("it is empty"))
-        #expect(file.reload(.poll) == .unchanged)
-        #expect(file.value == "one")
+        expect(file.reload(.poll), is: .unchanged)
+        expect(file.reload(.poll), is: .failed("it is empty"))
+        expect(file.reload(.poll), is: .unchanged)
+        expect(file.value, is: "one")
         folder.delete("a")
-        #expect(file.reload(.poll) == .unchanged)
-        #expect(file.reload(.poll) == .failed("cannot read \(folder.path)/a: No such file or directory"))
-        #expect(file.value == "one")
+        expect(file.reload(.poll), is: .unchanged)
+        expect(file.reload(.poll), is: .failed("cannot read \(folder.path)/a: No such file or directory"))
+        expect(file.value, is: "one")
         try folder.write("two", to: "a")
-        #expect(file.reload(.poll) == .unchanged)
-        #expect(file.reload(.poll) == .reloaded)
-        #expect(file.value == "two")
+        expect(file.reload(.poll), is: .unchanged)
+        expect(file.reload(.poll), is: .reloaded)
+        expect(file.value, is: "two")
     }
 
     @Test("What does not come to rest is read after 60 looks all the same")
@@ -69,11 +69,11 @@ struct ReloadableFileTests {
         let file = try text(try folder.write("one", to: "a"))
         for number in 1..<60 {
             try folder.write(String(repeating: "x", count: 10 + number), to: "a")
-            #expect(file.reload(.poll) == .unchanged)
+            expect(file.reload(.poll), is: .unchanged)
         }
         try folder.write("another", to: "a")
-        #expect(file.reload(.poll) == .reloaded)
-        #expect(file.value == "another")
+        expect(file.reload(.poll), is: .reloaded)
+        expect(file.value, is: "another")
     }
 
     @Test("What could not be read for a reason that passes is tried again after 60 looks, and told once")
@@ -85,13 +85,13 @@ struct ReloadableFileTests {
         }
         isAway.store(true, ordering: .relaxed)
         try folder.write("another", to: "a")
-        #expect(file.reload(.poll) == .unchanged)
-        #expect(file.reload(.poll) == .failed("it is empty"))
-        for _ in 0..<60 { #expect(file.reload(.poll) == .unchanged) }
+        expect(file.reload(.poll), is: .unchanged)
+        expect(file.reload(.poll), is: .failed("it is empty"))
+        for _ in 0..<60 { expect(file.reload(.poll), is: .unchanged) }
         isAway.store(false, ordering: .relaxed)
-        for _ in 0..<59 { #expect(file.reload(.poll) == .unchanged) }
-        #expect(file.reload(.poll) == .reloaded)
-        #expect(file.reload(.poll) == .unchanged)
+        for _ in 0..<59 { expect(file.reload(.poll), is: .unchanged) }
+        expect(file.reload(.poll), is: .reloaded)
+        expect(file.reload(.poll), is: .unchanged)
     }
 
     @Test("A pipe, to which nobody may ever write, is not opened again")
@@ -99,11 +99,11 @@ struct ReloadableFileTests {
         let file = try ReloadableFile<Int>(path: folder.path) { _, _ in 1 }
         let path = "\(folder.path)/a.strings"
         try #require(mkfifo(path, 0o600) == 0)
-        #expect(file.reload(.poll) == .unchanged)
-        #expect(file.reload(.poll) == .failed("\(path): a pipe is read at the start alone"))
-        #expect(file.reload(.request) == .failed("\(path): a pipe is read at the start alone"))
+        expect(file.reload(.poll), is: .unchanged)
+        expect(file.reload(.poll), is: .failed("\(path): a pipe is read at the start alone"))
+        expect(file.reload(.request), is: .failed("\(path): a pipe is read at the start alone"))
         folder.delete("a.strings")
-        #expect(file.reload(.request) == .reloaded)
+        expect(file.reload(.request), is: .reloaded)
     }
 
     @Test("A file that cannot be read at first is an error")
@@ -116,7 +116,7 @@ struct ReloadableFileTests {
         try folder.makeFolder("de.lproj")
         try folder.write("1", to: "de.lproj/a.strings")
         let before = FileFingerprint(of: folder.path)
-        #expect(FileFingerprint(of: folder.path) == before)
+        expect(FileFingerprint(of: folder.path), is: before)
         try folder.write("22", to: "de.lproj/a.strings")
         #expect(FileFingerprint(of: folder.path) != before)
     }
@@ -127,7 +127,7 @@ struct ReloadableFileTests {
         arguments: [(0o600, false), (0o640, false), (0o604, true)] as [(mode_t, Bool)])
     func permissions(mode: mode_t, isReadable: Bool) throws {
         let path = try folder.write("one", to: "a", mode: mode)
-        #expect(try FileBytes(path: path).isReadableByOthers == isReadable)
+        try expect(FileBytes(path: path).isReadableByOthers, is: isReadable)
         // Only root may, and not where it is one of a namespace with few users.
         guard mode == 0o640, chown(path, 0, 54_321) == 0 else { return }
         #expect(try FileBytes(path: path).isReadableByOthers)
@@ -138,7 +138,7 @@ struct ReloadableFileTests {
     func wiped() throws {
         var file = try FileBytes(path: try folder.write("geheim", to: "a"))
         file.wipe()
-        #expect(file.bytes == [0, 0, 0, 0, 0, 0])
+        expect(file.bytes, is: [0, 0, 0, 0, 0, 0])
     }
 
     @Test("Memory that what is read has outgrown is wiped, and all of it is in the larger one")
@@ -155,10 +155,10 @@ struct ReloadableFileTests {
         bytes.appendWiping(more[...])
         // The system may have it back, and another thread: neither is a secret.
         _ = pread(memory, &left, left.count, outgrown)
-        #expect(bytes == whole)
+        expect(bytes, is: whole)
         #expect(left.count { $0 == UInt8(ascii: "s") } < 1000)
         bytes.appendWiping(more[..<10])
-        #expect(bytes == whole + more[..<10])
+        expect(bytes, is: whole + more[..<10])
     }
 
     @Test("A pipe, whose size nobody knows, is read to its end")
@@ -169,7 +169,7 @@ struct ReloadableFileTests {
         let text = (0..<4000).map { UInt8(truncatingIfNeeded: $0) }
         #expect(text.withUnsafeBytes { writeAll($0, to: ends[1]) })
         close(ends[1])
-        #expect(try FileBytes(path: "/proc/self/fd/\(ends[0])").bytes == text)
+        try expect(FileBytes(path: "/proc/self/fd/\(ends[0])").bytes, is: text)
     }
 
     @Test(
@@ -178,20 +178,20 @@ struct ReloadableFileTests {
             ("\u{FEFF}{}", "{}"), ("\u{FEFF}", ""), ("\u{FEFF}\u{FEFF}a", "\u{FEFF}a"), ("a\u{FEFF}", "a\u{FEFF}"),
         ])
     func mark(text: String, expected: String) throws {
-        #expect(try FileBytes(path: folder.write(text, to: "a")).bytes == Array(expected.utf8))
+        try expect(FileBytes(path: folder.write(text, to: "a")).bytes, is: Array(expected.utf8))
     }
 
     @Test("A file over the limit is refused")
     func limit() throws {
         let path = try folder.write("12345", to: "a")
-        #expect(try FileBytes(path: path, limit: 5).bytes.count == 5)
+        try expect(FileBytes(path: path, limit: 5).bytes.count, is: 5)
         #expect(throws: FileUnreadable.self) { try FileBytes(path: path, limit: 4) }
     }
 
     @Test("A folder in a file's place cannot be read")
     func folderInPlace() {
         let error = #expect(throws: FileUnreadable.self) { try FileBytes(path: folder.path) }
-        #expect(error?.errorNumber == EISDIR)
+        expect(error?.errorNumber, is: EISDIR)
     }
 
     @Test("The watcher finds a change by itself, and reads all on request")
@@ -202,34 +202,29 @@ struct ReloadableFileTests {
         watcher.add(file)
         var next = outcomes.makeAsyncIterator()
         watcher.reloadAll()
-        #expect(await next.next() == .reloaded)
+        await expect(next.next(), is: .reloaded)
         watcher.start(every: .milliseconds(2))
         try folder.write("two", to: "a")
-        #expect(await next.next() == .reloaded)
-        #expect(file.value == "two")
+        await expect(next.next(), is: .reloaded)
+        expect(file.value, is: "two")
     }
 
     @Test("A fingerprint tells a file's size, time, place and who may read it, and that it comes and goes")
     func fingerprints() throws {
         let path = try folder.write("1", to: "a")
         func fingerprint() -> FileFingerprint { FileFingerprint(of: path) }
-        func setTime(_ seconds: Int, _ nanoseconds: Int) {
-            var time = timespec()
-            (time.tv_sec, time.tv_nsec) = (seconds, nanoseconds)
-            #expect(utimensat(AT_FDCWD, path, [time, time], 0) == 0)
-        }
-        setTime(1000, 5)
+        try folder.setTime(of: "a", 1000, nanoseconds: 5)
         var seen = [fingerprint()]
-        #expect(fingerprint() == seen[0])
-        setTime(1001, 5)
+        expect(fingerprint(), is: seen[0])
+        try folder.setTime(of: "a", 1001, nanoseconds: 5)
         seen.append(fingerprint())
-        setTime(1001, 6)
+        try folder.setTime(of: "a", 1001, nanoseconds: 6)
         seen.append(fingerprint())
         truncate(path, 0)
-        setTime(1001, 6)
+        try folder.setTime(of: "a", 1001, nanoseconds: 6)
         seen.append(fingerprint())
         try folder.write("", to: "a")
-        setTime(1001, 6)
+        try folder.setTime(of: "a", 1001, nanoseconds: 6)
         seen.append(fingerprint())
         try #require(chmod(path, 0o604) == 0)
         seen.append(fingerprint())
@@ -257,7 +252,7 @@ struct ReloadableFileTests {
         try #require(rename("\(folder.path)/a/y", "\(folder.path)/b/y") == 0)
         #expect(FileFingerprint(of: folder.path) != renamed)
         try #require(symlink("..", "\(folder.path)/b/circle") == 0)
-        #expect(FileFingerprint(of: folder.path) == FileFingerprint(of: folder.path))
+        expect(FileFingerprint(of: folder.path), is: FileFingerprint(of: folder.path))
     }
 
     @Test("A folder is looked into once, by however many ways links lead there")
@@ -265,7 +260,7 @@ struct ReloadableFileTests {
         try folder.makeFolder("a")
         try folder.write("1", to: "a/x")
         for link in ["1", "2", "a/3"] { try #require(symlink(folder.path, "\(folder.path)/\(link)") == 0) }
-        #expect(FileFingerprint(of: folder.path).entries.count == 6)
+        expect(FileFingerprint(of: folder.path).entries.count, is: 6)
     }
 
     @Test("A request is preceded by what is to be done first, and what is unchanged is not told")
@@ -274,10 +269,10 @@ struct ReloadableFileTests {
         let (told, sink) = AsyncStream.makeStream(of: String.self)
         let watcher = FileWatcher { path, stage, outcome in sink.yield("\(stage ?? "") \(outcome) \(path)") }
         watcher.add(file, of: "s")
-        #expect(watcher.paths == [file.path])
+        expect(watcher.paths, is: [file.path])
         watcher.reloadAll { sink.yield("first") }
         var next = told.makeAsyncIterator()
-        #expect(await next.next() == "first")
-        #expect(await next.next() == "s reloaded \(file.path)")
+        await expect(next.next(), is: "first")
+        await expect(next.next(), is: "s reloaded \(file.path)")
     }
 }

@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @Suite("Durations and sizes")
@@ -12,9 +13,9 @@ struct QuantityFormatTests {
         ])
     func duration(text: String, value: Duration, written: String) {
         var settings = SettingReader(["d": Setting(stringLiteral: text)])
-        #expect(settings.value("d", .duration(.zero ... .seconds(3600)), default: .seconds(77)) == value)
-        #expect(settings.messages == [])
-        #expect(settings.shown("d") == written)
+        expect(settings.value("d", .duration(.zero ... .seconds(3600)), default: .seconds(77)), is: value)
+        expect(settings.messages, is: [])
+        expect(settings.shown("d"), is: written)
     }
 
     @Test(
@@ -25,9 +26,10 @@ struct QuantityFormatTests {
         ])
     func notADuration(text: String) {
         var settings = SettingReader(["d": Setting(stringLiteral: text)])
-        #expect(settings.value("d", .duration(.zero ... .seconds(3600)), default: .seconds(77)) == .seconds(77))
-        #expect(
-            settings.messages == [
+        expect(settings.value("d", .duration(.zero ... .seconds(3600)), default: .seconds(77)), is: .seconds(77))
+        expect(
+            settings.messages,
+            is: [
                 "d: expected a duration such as 200ms, 30s or 5m, from 0ms to 1h, found \"\(text)\""
             ])
     }
@@ -36,8 +38,8 @@ struct QuantityFormatTests {
     func anyDuration() {
         var settings = SettingReader(["d": "1h"])
         let value = settings.value("d", .duration(.zero ... .seconds(Int64.max)), default: .seconds(Int64.max))
-        #expect(value == .seconds(3600))
-        #expect(settings.messages == [])
+        expect(value, is: .seconds(3600))
+        expect(settings.messages, is: [])
     }
 
     @Test(
@@ -49,9 +51,9 @@ struct QuantityFormatTests {
         ])
     func size(text: String, value: Int, written: String) {
         var settings = SettingReader(["s": Setting(stringLiteral: text)])
-        #expect(settings.value("s", .byteSize(0...4 << 30), default: 1) == value)
-        #expect(settings.messages == [])
-        #expect(settings.shown("s") == written)
+        expect(settings.value("s", .byteSize(0...4 << 30), default: 1), is: value)
+        expect(settings.messages, is: [])
+        expect(settings.shown("s"), is: written)
     }
 
     @Test(
@@ -59,8 +61,8 @@ struct QuantityFormatTests {
         arguments: ["", "MB", "-1", "1mb", "1 MB", "1.5MB", "9223372036854775807GiB", "99999999999999999999", "5GiB"])
     func notASize(text: String) {
         var settings = SettingReader(["s": Setting(stringLiteral: text)])
-        #expect(settings.value("s", .byteSize(0...4 << 30), default: 1) == 1)
-        #expect(
-            settings.messages == ["s: expected a size such as 64MiB or 10MB, from 0 to 4GiB, found \"\(text)\""])
+        expect(settings.value("s", .byteSize(0...4 << 30), default: 1), is: 1)
+        expect(
+            settings.messages, is: ["s: expected a size such as 64MiB or 10MB, from 0 to 4GiB, found \"\(text)\""])
     }
 }

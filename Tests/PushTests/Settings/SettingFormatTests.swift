@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @Suite("Formats of settings")
@@ -7,12 +8,13 @@ struct SettingFormatTests {
 
     @Test("A choice names what there is, and what was probably meant") func choice() {
         var settings = SettingReader(["good": "absolute", "bad": "incremnt", "worse": ["off"], "alone": "x"])
-        #expect(settings.value("good", .choice(Mode.self), default: .off) == .absolute)
-        #expect(settings.value("bad", .choice(Mode.self), default: .off) == .off)
+        expect(settings.value("good", .choice(Mode.self), default: .off), is: .absolute)
+        expect(settings.value("bad", .choice(Mode.self), default: .off), is: .off)
         #expect(settings.required("worse", .choice(Mode.self)) == nil)
         #expect(settings.optional("alone", .choice([1], name: { "\($0)" })) == nil)
-        #expect(
-            settings.messages == [
+        expect(
+            settings.messages,
+            is: [
                 "bad: expected increment, absolute or off, found \"incremnt\"; did you mean \"increment\"?",
                 "worse: expected one value, found a list",
                 "alone: expected 1, found \"x\"",
@@ -26,17 +28,17 @@ struct SettingFormatTests {
         ])
     func integer(text: String, value: Int?) {
         var settings = SettingReader(["n": Setting(stringLiteral: text)])
-        #expect(settings.optional("n", .integer(1...10)) == value)
-        #expect(settings.messages == (value == nil ? ["n: expected an integer from 1 to 10, found \"\(text)\""] : []))
+        expect(settings.optional("n", .integer(1...10)), is: value)
+        expect(settings.messages, is: (value == nil ? ["n: expected an integer from 1 to 10, found \"\(text)\""] : []))
     }
 
     @Test("A switch is true or false and nothing else", arguments: ["yes", "True", "1", "on", ""])
     func notABool(text: String) {
         var settings = SettingReader(["b": Setting(stringLiteral: text), "t": "true", "f": "false"])
-        #expect(settings.value("t", .bool, default: false) == true)
-        #expect(settings.value("f", .bool, default: true) == false)
-        #expect(settings.value("b", .bool, default: true) == true)
-        #expect(settings.messages == ["b: expected true or false, found \"\(text)\""])
+        expect(settings.value("t", .bool, default: false), is: true)
+        expect(settings.value("f", .bool, default: true), is: false)
+        expect(settings.value("b", .bool, default: true), is: true)
+        expect(settings.messages, is: ["b: expected true or false, found \"\(text)\""])
     }
 
     @Test(
@@ -44,15 +46,15 @@ struct SettingFormatTests {
         arguments: [("a.json", "/etc/pushmill/a.json"), ("../a", "/etc/pushmill/../a"), ("/a", "/a")])
     func file(text: String, path: String) {
         var settings = SettingReader(["f": Setting(stringLiteral: text)])
-        #expect(settings.required("f", .file) == path)
-        #expect(settings.shown("f") == path)
+        expect(settings.required("f", .file), is: path)
+        expect(settings.shown("f"), is: path)
     }
 
     @Test("A word that is no path stays as it is") func fileOrWord() {
         var settings = SettingReader(["f": "probe", "g": ""])
-        #expect(settings.required("f", .file(besides: ["probe"])) == "probe")
+        expect(settings.required("f", .file(besides: ["probe"])), is: "probe")
         #expect(settings.required("g", .file) == nil)
-        #expect(settings.messages == ["g: expected a path, found \"\""])
+        expect(settings.messages, is: ["g: expected a path, found \"\""])
     }
 
     @Test(
@@ -61,7 +63,7 @@ struct SettingFormatTests {
     func contents(text: String) {
         var settings = SettingReader(["f": Setting(stringLiteral: text)])
         #expect(settings.required("f", .file) == nil)
-        #expect(settings.messages == ["f: expected the path of a file, not what it holds"])
+        expect(settings.messages, is: ["f: expected the path of a file, not what it holds"])
     }
 
     @Test(
@@ -72,31 +74,32 @@ struct SettingFormatTests {
         ])
     func pointer(text: String, isOne: Bool) {
         var settings = SettingReader(["p": Setting(stringLiteral: text)])
-        #expect((settings.optional("p", .pointer) != nil) == isOne)
-        #expect(settings.problems.isEmpty == isOne)
+        expect((settings.optional("p", .pointer) != nil), is: isOne)
+        expect(settings.problems.isEmpty, is: isOne)
     }
 
     @Test("A secret is shown nowhere") func secret() {
         var settings = SettingReader(["key": "geheim", "pin": "geheim"])
-        #expect(settings.required("key", .text.hidden) == "geheim")
+        expect(settings.required("key", .text.hidden), is: "geheim")
         _ = settings.optional("pin", SettingFormat<Int>.integer(0...9).hidden)
         #expect(!("\(settings.effective)" + settings.messages.joined()).contains("geheim"))
-        #expect(settings.shown("key") == "(hidden)")
-        #expect(settings.messages == ["pin: expected an integer from 0 to 9"])
+        expect(settings.shown("key"), is: "(hidden)")
+        expect(settings.messages, is: ["pin: expected an integer from 0 to 9"])
     }
 
     @Test("A long or strange text is quoted in part") func quoting() {
         var settings = SettingReader(["b": Setting(stringLiteral: "a\n\u{1B}" + String(repeating: "x", count: 1000))])
         _ = settings.optional("b", .bool)
         let quoted = "a\u{FFFD}\u{FFFD}" + String(repeating: "x", count: 37) + "…"
-        #expect(settings.messages == ["b: expected true or false, found \"\(quoted)\""])
+        expect(settings.messages, is: ["b: expected true or false, found \"\(quoted)\""])
     }
 
     @Test("Of a URL the name and password are not quoted") func credentials() {
         var settings = SettingReader(["u": "https://anna:geheim@media.example.com/"])
         _ = settings.optional("u", .webFolder)
-        #expect(
-            settings.messages == [
+        expect(
+            settings.messages,
+            is: [
                 "u: expected a URL such as https://media.example.com/, found \"https://…@media.example.com/\""
             ])
     }

@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @Suite("Settings from variables")
@@ -15,22 +16,23 @@ struct SettingOverridesTests {
                 "APP_A_B": "2", "APP_MISSING": "3", "APP_LIST": " y, z ,w", "APP_M_N_O": "4", "APP_ITEMS_1_N": "5",
                 "APP_S_BADGE_MODE": "6", "OTHER_A_B": "7", "APP": "8",
             ])
-        #expect(settings.value("a-b", .text, default: "") == "2")
-        #expect(settings.optional("missing", .text) == "3")
-        #expect(settings.list("list", .text) == ["y", "z", "w"])
-        #expect(settings.map("m") { $0.map("n") { $0.required("o", .text) } } == "4")
-        #expect(settings.maps("items", implied: 2) { $0.optional("n", .text) } == [nil, "5"])
+        expect(settings.value("a-b", .text, default: ""), is: "2")
+        expect(settings.optional("missing", .text), is: "3")
+        expect(settings.list("list", .text), is: ["y", "z", "w"])
+        expect(settings.map("m") { $0.map("n") { $0.required("o", .text) } }, is: "4")
+        expect(settings.maps("items", implied: 2) { $0.optional("n", .text) }, is: [nil, "5"])
         settings.finish()
-        #expect(settings.messages == [])
-        #expect(
-            settings.overrides.problems.map(\.description) == [
+        expect(settings.messages, is: [])
+        expect(
+            settings.overrides.problems.map(\.description),
+            is: [
                 "APP_S_BADGE_MODE: no setting goes by this name"
             ])
     }
 
     @Test("An empty variable gives the default, whatever the file says") func empty() {
         var settings = reader(["a": "1"], ["APP_A": ""])
-        #expect(settings.value("a", .text, default: "0") == "0")
+        expect(settings.value("a", .text, default: "0"), is: "0")
         #expect(settings.overrides.problems.isEmpty)
     }
 
@@ -42,8 +44,9 @@ struct SettingOverridesTests {
         }
         settings.report(at: ["m", "a"], "again")
         settings.report(at: ["m", "missing"], "where it would be")
-        #expect(
-            (settings.problems + settings.overrides.problems).map(\.description) == [
+        expect(
+            (settings.problems + settings.overrides.problems).map(\.description),
+            is: [
                 "APP_M_A: m.a: expected an integer from 0 to 9, found \"x\"",
                 "APP_M_L: m.l: expected true or false, found \"x\"",
                 "APP_M_A: m.a: again",
@@ -59,10 +62,10 @@ struct SettingOverridesTests {
         settings.map("k") { settings in
             let own = settings.properties(besides: ["sub"], defaults: [("d", "0")]) { _ in .text }
             let sub = settings.map("sub") { $0.properties { _ in .text } }
-            #expect(own.map(\.name) == ["d", "ssl.ca", "new.one"])
-            #expect(sub.map(\.name) == ["x.y", "z"])
+            expect(own.map(\.name), is: ["d", "ssl.ca", "new.one"])
+            expect(sub.map(\.name), is: ["x.y", "z"])
             #expect((own + sub).allSatisfy { $0.value == "v" })
-            #expect(own.last?.place == .variable("APP_K_NEW_ONE"))
+            expect(own.last?.place, is: .variable("APP_K_NEW_ONE"))
         }
         #expect(settings.problems.isEmpty)
         #expect(settings.overrides.problems.isEmpty)

@@ -1,19 +1,20 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @Suite("Reading settings")
 struct SettingReaderTests {
     @Test("What is missing or null has its default") func defaults() {
         var settings = SettingReader(["b": nil, "l": nil, "m": nil, "x": nil])
-        #expect(settings.value("a", .text, default: "A") == "A")
-        #expect(settings.value("b", .text, default: "B") == "B")
+        expect(settings.value("a", .text, default: "A"), is: "A")
+        expect(settings.value("b", .text, default: "B"), is: "B")
         #expect(settings.optional("c", .text) == nil)
-        #expect(settings.list("l", .text, default: ["L"]) == ["L"])
-        #expect(settings.map("m") { $0.value("n", .text, default: "N") } == "N")
-        #expect(settings.maps("x") { _ in 1 } == [])
-        #expect(settings.maps("y", implied: 2) { $0.value("n", .text, default: "N") } == ["N", "N"])
+        expect(settings.list("l", .text, default: ["L"]), is: ["L"])
+        expect(settings.map("m") { $0.value("n", .text, default: "N") }, is: "N")
+        expect(settings.maps("x") { _ in 1 }, is: [])
+        expect(settings.maps("y", implied: 2) { $0.value("n", .text, default: "N") }, is: ["N", "N"])
         settings.finish()
-        #expect(settings.messages == [])
+        expect(settings.messages, is: [])
     }
 
     @Test("What is in force is shown where it belongs, defaults included") func effective() throws {
@@ -26,7 +27,7 @@ struct SettingReaderTests {
             case .map(let inner)? = members.last?.value.value
         else { throw SettingMismatch(expected: "maps in maps") }
         #expect(shown.map(\.key) == ["m"] && members.map(\.key) == ["n", "o"])
-        #expect(inner.map(\.key) == ["p"])
+        expect(inner.map(\.key), is: ["p"])
         guard case .scalar("P")? = inner.first?.value.value else { throw SettingMismatch(expected: "the default") }
     }
 
@@ -36,8 +37,8 @@ struct SettingReaderTests {
             "formats": ["text", ["a"], "b"], "other": "x",
         ])
         #expect(settings.required("keys", .file) == nil)
-        #expect(settings.value("mode", .bool, default: true) == true)
-        #expect(settings.list("formats", .choice(["text"], name: { $0 })) == ["text"])
+        expect(settings.value("mode", .bool, default: true), is: true)
+        expect(settings.list("formats", .choice(["text"], name: { $0 })), is: ["text"])
         _ = settings.maps("fields") {
             _ = $0.required("from", .pointer)
             _ = $0.required("to", .pointer)
@@ -46,8 +47,9 @@ struct SettingReaderTests {
         settings.report("mode", "is not the one for a Monday")
         settings.report("has no use")
         settings.finish()
-        #expect(
-            settings.messages == [
+        expect(
+            settings.messages,
+            is: [
                 "keys: is required",
                 "mode: expected true or false, found \"maybe\"",
                 "formats[1]: expected one value, found a list",
@@ -66,22 +68,23 @@ struct SettingReaderTests {
 
     @Test("A map in a scalar's place, and the other way round") func shapes() {
         var settings = SettingReader(["a": [:], "b": "x", "c": "x", "d": [:]])
-        #expect(settings.value("a", .text, default: "A") == "A")
-        #expect(settings.map("b") { $0.value("n", .text, default: "N") } == "N")
-        #expect(settings.maps("c") { _ in 1 } == [])
-        #expect(settings.list("d", .text) == [])
-        #expect(
-            settings.messages == [
+        expect(settings.value("a", .text, default: "A"), is: "A")
+        expect(settings.map("b") { $0.value("n", .text, default: "N") }, is: "N")
+        expect(settings.maps("c") { _ in 1 }, is: [])
+        expect(settings.list("d", .text), is: [])
+        expect(
+            settings.messages,
+            is: [
                 "a: expected one value, found a map", "b: expected a map",
                 "c: expected a list, found \"x\"", "d: expected one value, found a map",
             ])
         let scalar = SettingReader("sasl.password:x")
-        #expect(scalar.messages == [": expected a map"])
+        expect(scalar.messages, is: [": expected a map"])
     }
 
     @Test("One scalar is a list of one") func listOfOne() {
         var settings = SettingReader(["a": "x,y"])
-        #expect(settings.list("a", .text) == ["x,y"])
+        expect(settings.list("a", .text), is: ["x,y"])
     }
 
     @Test("Items with names are read by these names") func named() {
@@ -92,9 +95,10 @@ struct SettingReaderTests {
             _ = settings.optional("n", .bool)
             return name
         }
-        #expect(names == ["badge", "decrypt"])
-        #expect(
-            settings.messages == [
+        expect(names, is: ["badge", "decrypt"])
+        expect(
+            settings.messages,
+            is: [
                 "stages.decrypt.n: expected true or false, found \"x\"",
                 "stages[2]: expected a name, or a name with its settings, found a map",
                 "stages[3]: expected a name, or a name with its settings, found a list",
@@ -106,14 +110,14 @@ struct SettingReaderTests {
         let properties = settings.properties(
             besides: ["nested"], defaults: [("a", "0"), ("b.c", "0"), ("d", "0")]
         ) { $0 == "password" ? .text.hidden : .text }
-        #expect(properties.map(\.name) == ["a", "b.c", "d", "password"])
-        #expect(properties.map(\.value) == ["0", "1", "0", "geheim"])
-        #expect(properties.map { $0.place == nil } == [true, false, true, false])
-        #expect(settings.messages == ["e: expected one value, found a list"])
+        expect(properties.map(\.name), is: ["a", "b.c", "d", "password"])
+        expect(properties.map(\.value), is: ["0", "1", "0", "geheim"])
+        expect(properties.map { $0.place == nil }, is: [true, false, true, false])
+        expect(settings.messages, is: ["e: expected one value, found a list"])
         #expect(!"\(properties) \(settings.effective)".contains("geheim"))
         settings.map("nested") { _ in }
         settings.finish()
-        #expect(settings.problems.count == 1)
+        expect(settings.problems.count, is: 1)
     }
 
     @Test("A problem with a key inside is told where that stands, or at the innermost map that is there") func places()
@@ -128,8 +132,8 @@ struct SettingReaderTests {
         for keys in [["a"], ["m", "c"], ["m", "d"], ["m", "b", "e"], ["n", "b"]] {
             settings.report(at: keys, "is wrong")
         }
-        #expect(settings.problems.map(\.place) == [2, 5, 3, 4, 1].map(place))
-        #expect(settings.problems.map(\.path) == ["a", "m.c", "m.d", "m.b.e", "n.b"])
+        expect(settings.problems.map(\.place), is: [2, 5, 3, 4, 1].map(place))
+        expect(settings.problems.map(\.path), is: ["a", "m.c", "m.d", "m.b.e", "n.b"])
     }
 }
 
@@ -140,18 +144,18 @@ struct PlaceTests {
     @Test("Those of the file come in its order, then variables by name")
     func order() {
         let places = [file(1, 2), file(1, 3), file(2, 1), .variable("A"), .variable("B")]
-        #expect(places.reversed().sorted() == places)
+        expect(places.reversed().sorted(), is: places)
         for (first, second) in zip(places, places.dropFirst()) { #expect(first < second && !(second < first)) }
         for place in places { #expect(!(place < place)) }
-        #expect(places.map(\.description) == ["a.yaml:1:2", "a.yaml:1:3", "a.yaml:2:1", "A", "B"])
+        expect(places.map(\.description), is: ["a.yaml:1:2", "a.yaml:1:3", "a.yaml:2:1", "A", "B"])
     }
 
     @Test("A problem tells its place and its path, if it has one")
     func problems() {
-        #expect(
-            SettingProblem(place: file(3, 4), path: "a.b", message: "is wrong").description
-                == "a.yaml:3:4: a.b: is wrong")
-        #expect(SettingProblem(place: .variable("A"), path: "", message: "is wrong").description == "A: is wrong")
+        expect(
+            SettingProblem(place: file(3, 4), path: "a.b", message: "is wrong").description,
+            is: "a.yaml:3:4: a.b: is wrong")
+        expect(SettingProblem(place: .variable("A"), path: "", message: "is wrong").description, is: "A: is wrong")
     }
 
     @Test("A key that is called otherwise now is reported where it is, and only there")
@@ -161,7 +165,7 @@ struct PlaceTests {
         settings.renamed("null", to: "new")
         settings.renamed("none", to: "new")
         settings.finish()
-        #expect(settings.messages == ["old: it is `new` now"])
+        expect(settings.messages, is: ["old: it is `new` now"])
     }
 
     @Test("Warnings are of keys, inside too, and are no problems")

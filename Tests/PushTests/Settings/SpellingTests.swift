@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillStages
@@ -13,7 +14,7 @@ struct SpellingTests {
             ("max_in_flight", "max-in-flight"), ("garantee", "guarantee"), ("warn", "warning"),
         ])
     func nearest(typed: String, meant: String) {
-        #expect(Spelling.nearest(to: typed, in: Self.known) == meant)
+        expect(Spelling.nearest(to: typed, in: Self.known), is: meant)
     }
 
     @Test("Nothing is offered where nothing is near", arguments: ["", "zzzz", "deadbeef", "b", "lanes"])
@@ -22,6 +23,6 @@ struct SpellingTests {
     }
 
     @Test("A very long name is no work") func long() {
-        #expect(Spelling.question(String(repeating: "deadline", count: 100_000), ["deadline"]) == "")
+        expect(Spelling.question(String(repeating: "deadline", count: 100_000), ["deadline"]), is: "")
     }
 }

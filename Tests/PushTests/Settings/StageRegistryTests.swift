@@ -44,7 +44,7 @@ struct StageRegistryTests {
             log: { _, stage, message in said.withLock { $0.append("\(stage): \(message)") } },
             watcher: FileWatcher { _, _, _ in })
         _ = try await stage.build(resources)
-        #expect(said.withLock { $0 } == ["echo: hello"])
+        expect(said.withLock { $0 }, is: ["echo: hello"])
     }
 
     @Test("A stage is read by its name, with what all stages share") func reads() async throws {
@@ -60,15 +60,15 @@ struct StageRegistryTests {
         ])
         let stages = registry.read("stages", from: &settings)
         settings.finish()
-        #expect(settings.messages == [])
+        expect(settings.messages, is: [])
         let stage = try #require(stages.first)
-        #expect(stage.name == "echo")
-        #expect(stage.budget == .seconds(2))
-        #expect(stage.condition.categories == ["A", "B"])
-        #expect(stage.condition.topics == ["t"])
-        #expect(stage.condition.pushTypes == ["alert"])
-        #expect(stage.condition.member?.description == "/x")
-        #expect(try await stage.build(resources).name == "hello")
+        expect(stage.name, is: "echo")
+        expect(stage.budget, is: .seconds(2))
+        expect(stage.condition.categories, is: ["A", "B"])
+        expect(stage.condition.topics, is: ["t"])
+        expect(stage.condition.pushTypes, is: ["alert"])
+        expect(stage.condition.member?.description, is: "/x")
+        try await expect(stage.build(resources).name, is: "hello")
     }
 
     @Test("Every mistake in every stage is found") func mistakes() {
@@ -79,9 +79,10 @@ struct StageRegistryTests {
                 "mute", "mute", "refuses", "zzz",
             ]
         ])
-        #expect(registry.read("stages", from: &settings).map(\.name) == ["mute", "mute"])
-        #expect(
-            settings.messages == [
+        expect(registry.read("stages", from: &settings).map(\.name), is: ["mute", "mute"])
+        expect(
+            settings.messages,
+            is: [
                 "stages.ecko: no such stage; did you mean \"echo\"?",
                 "stages.echo.when.has: expected a JSON Pointer such as /aps/alert/body, found \"x\"",
                 "stages.echo.when.hass: unknown key; did you mean \"has\"?",
@@ -106,8 +107,8 @@ struct StageRegistryTests {
         let overrides = SettingOverrides(
             prefix: "APP", variables: ["APP_STAGES_ECHO_WORD": "x", "APP_STAGES_ECHO_WHEN_CATEGORY": "A,B"])
         var settings = SettingReader(["stages": ["echo"]], folder: "", overrides: overrides)
-        #expect(registry.read("stages", from: &settings).first?.condition.categories == ["A", "B"])
-        #expect(settings.messages == [])
+        expect(registry.read("stages", from: &settings).first?.condition.categories, is: ["A", "B"])
+        expect(settings.messages, is: [])
         #expect(settings.overrides.problems.isEmpty)
     }
 
@@ -116,9 +117,10 @@ struct StageRegistryTests {
         let registry = StageRegistry(adding: [StageEntry("badge") { _ in { _ in Echo(name: "mine") } }])
         var settings = SettingReader(["stages": ["badge", "zzz"]])
         let stages = registry.read("stages", from: &settings)
-        #expect(try await #require(stages.first).build(resources).name == "mine")
-        #expect(
-            settings.messages == ["stages.zzz: no such stage; there are badge, decrypt, localize, contact, attachment"])
+        try await expect(#require(stages.first).build(resources).name, is: "mine")
+        expect(
+            settings.messages,
+            is: ["stages.zzz: no such stage; there are badge, decrypt, localize, contact, attachment"])
     }
 
     @Test("What a stage tells as a problem is that problem")
@@ -148,10 +150,10 @@ struct StageRegistryTests {
         let stages = registry.read("stages", from: &settings)
         let resources = StageResources(log: { _, _, _ in }, watcher: watcher)
         _ = try await stages[0].build(resources)
-        #expect(watcher.paths == [path])
+        expect(watcher.paths, is: [path])
         watcher.reloadAll()
         var iterator = names.makeAsyncIterator()
-        #expect(await iterator.next() == "own")
+        await expect(iterator.next(), is: "own")
         await #expect(throws: SettingProblem.self) { try await stages[1].build(resources) }
     }
 
@@ -160,7 +162,7 @@ struct StageRegistryTests {
         var settings = SettingReader(["stages": [stage]])
         _ = StageRegistry().read("stages", from: &settings)
         settings.finish()
-        #expect(settings.messages == [])
+        expect(settings.messages, is: [])
         func lines(_ value: Setting, _ path: String) -> [String] {
             switch value.value {
             case .null: ["\(path) -"]
@@ -175,28 +177,32 @@ struct StageRegistryTests {
 
     @Test("Settings that are not given have the defaults of the contract")
     func defaults() throws {
-        #expect(try effective("badge") == ["badge/mode increment"])
-        #expect(
-            try effective(["localize": ["catalog": "/c"]]) == [
+        try expect(effective("badge"), is: ["badge/mode increment"])
+        try expect(
+            effective(["localize": ["catalog": "/c"]]),
+            is: [
                 "localize/catalog /c", "localize/default-locale en", "localize/locale-from header:locale",
                 "localize/locale-from /locale",
             ])
-        #expect(
-            try effective("contact") == [
+        try expect(
+            effective("contact"),
+            is: [
                 "contact/source state", "contact/co-partitioned false", "contact/owner-from recipient",
                 "contact/replace []", "contact/unknown Someone", "contact/isolate true", "contact/in-decrypted true",
             ])
-        #expect(
-            try effective([
+        try expect(
+            effective([
                 "attachment": ["store": "/m", "public-base": "https://m", "allow-hosts": "*"]
-            ]) == [
+            ]),
+            is: [
                 "attachment/from /media-url", "attachment/type-to -", "attachment/size-to -",
                 "attachment/public-base https://m/", "attachment/note 📷", "attachment/store /m",
                 "attachment/allow-hosts *", "attachment/allow-http false", "attachment/keep-for 168h",
                 "attachment/keep-at-most 10GB",
             ])
-        #expect(
-            try effective(["decrypt": ["keys": "/k", "fields": [["to": "merge"], ["from": "/a"]]]]) == [
+        try expect(
+            effective(["decrypt": ["keys": "/k", "fields": [["to": "merge"], ["from": "/a"]]]]),
+            is: [
                 "decrypt/formats jwe", "decrypt/formats aes-gcm", "decrypt/formats chacha20-poly1305",
                 "decrypt/formats webpush", "decrypt/keys /k", "decrypt/key-grace 5m",
                 "decrypt/openssl/digest sha256", "decrypt/openssl/iterations -", "decrypt/webpush/header-lines false",

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillStages
@@ -18,7 +19,7 @@ struct StageResultsTests {
             .map { try String(contentsOfFile: "\(path)/\($0)", encoding: .utf8) }
         let lines = sources.flatMap { $0.split(separator: "\n") }
         let declarations = lines.filter { $0.contains(/(?:let|var) results\b/) }
-        #expect(declarations.count == 1)
+        expect(declarations.count, is: 1)
         let reported = /\.(?:failed|word)\("[a-z-]+"\)/
         let named = Set(declarations.flatMap { $0.matches(of: reported).map(\.output) })
         for line in lines where !declarations.contains(line) {
@@ -26,6 +27,6 @@ struct StageResultsTests {
         }
         // A reason that is no literal is of an enumeration, of which all cases are named.
         let isComputed = lines.contains { $0.contains(/\.failed\((?:error|failure)\.reason\)/) }
-        #expect(isComputed == declarations[0].contains(".allCases.map { StageResult.failed($0.reason) }"))
+        expect(isComputed, is: declarations[0].contains(".allCases.map { StageResult.failed($0.reason) }"))
     }
 }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillPayload
@@ -10,8 +11,8 @@ struct ValueSourceTests {
         arguments: ["recipient", "key", "header:locale", "header:é", "header:key", "/from", "/a/0", "/"])
     func forms(_ text: String) throws {
         let source = try #require(ValueSource(text))
-        #expect(source.description == text)
-        #expect(ValueSource(source.description) == source)
+        expect(source.description, is: text)
+        expect(ValueSource(source.description), is: source)
     }
 
     @Test(
@@ -34,10 +35,10 @@ struct ValueSourceTests {
         let context = chain.context(delivery)
         let source = try #require(ValueSource(text))
         let content = try NotificationContent(payload)
-        #expect(source.withBytes(content, context) { String(decoding: $0, as: UTF8.self) } == expected)
+        expect(source.withBytes(content, context) { String(decoding: $0, as: UTF8.self) }, is: expected)
         let isOfContent = text.hasPrefix("/")
-        #expect(source.bytes(context).map { String(decoding: $0, as: UTF8.self) } == (isOfContent ? nil : expected))
-        #expect(source.isOfTheRecord == ["recipient", "key"].contains(text))
+        expect(source.bytes(context).map { String(decoding: $0, as: UTF8.self) }, is: (isOfContent ? nil : expected))
+        expect(source.isOfTheRecord, is: ["recipient", "key"].contains(text))
     }
 
     @Test("An empty recipient or key is none", arguments: ["recipient", "key"])

@@ -1,5 +1,6 @@
 import PushmillPayload
 import PushmillStages
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -66,18 +67,18 @@ struct ApplyTests {
     @Test("A payload comes out as it would be published, and how it ended goes to the error output")
     func payloads() async throws {
         let (terminal, code) = try await apply("greeting", "--key anna --header x=! --header y=", payload)
-        #expect(code == .success)
-        #expect(terminal.output == #"{"aps":{"alert":{"body":"Hello anna!"},"mutable-content":1}}"#)
-        #expect(terminal.error == "modified: greeting=ok")
+        expect(code, is: .success)
+        expect(terminal.output, is: #"{"aps":{"alert":{"body":"Hello anna!"},"mutable-content":1}}"#)
+        expect(terminal.error, is: "modified: greeting=ok")
         let (accented, _) = try await apply("greeting", "--key anna --header x=\u{301}", payload)
-        #expect(accented.output == "{\"aps\":{\"alert\":{\"body\":\"Hello anna\u{301}\"},\"mutable-content\":1}}")
+        expect(accented.output, is: "{\"aps\":{\"alert\":{\"body\":\"Hello anna\u{301}\"},\"mutable-content\":1}}")
     }
 
     @Test(
         "What is printed ends with one line end, also where the payload brings that of another system",
         arguments: [("", "\n"), ("{}", "{}\n"), ("{}\n", "{}\n"), ("{}\r\n", "{}\r\n"), ("{}\r", "{}\r\n")])
     func lineEnd(_ text: String, _ printed: String) {
-        #expect(Console.ended(text) == Array(printed.utf8))
+        expect(Console.ended(text), is: Array(printed.utf8))
     }
 
     @Test(
@@ -86,15 +87,16 @@ struct ApplyTests {
             ("one\ttwo\nthree é\u{301}", "one\ttwo\nthree é\u{301}"), ("\u{1B}[2J\u{7}", #"\u{1B}[2J\u{7}"#),
             ("\u{9B}2J\r\n", "\\u{9B}2J\\u{D}\n"), ("\u{202E}txt\u{2028}\u{2066}", #"\u{202E}txt\u{2028}\u{2066}"#),
         ])
-    func shown(_ text: String, _ printed: String) { #expect(Console.shown(text) == printed) }
+    func shown(_ text: String, _ printed: String) { expect(Console.shown(text), is: printed) }
 
     @Test("--explain tells what each stage changed")
     func explained() async throws {
         let (terminal, code) = try await apply("greeting, counter", "--key anna --explain", payload)
-        #expect(code == .success)
+        expect(code, is: .success)
         let told = terminal.error.replacing(/[0-9]+\.[0-9] us/, with: "# us")
-        #expect(
-            told == """
+        expect(
+            told,
+            is: """
                   greeting: ok, # us
                     ~ /aps/alert/body: "?" -> "Hello anna"
                     - /secret: 1
@@ -113,10 +115,11 @@ struct ApplyTests {
                 + #""payload":"{\"aps\":{\"alert\":\"For Bert\",\"mutable-content\":1}}"}"#,
         ]
         let (terminal, code) = try await apply("counter", "--lines --explain", input.joined(separator: "\n"))
-        #expect(code == .success)
+        expect(code, is: .success)
         let told = terminal.error.replacing(/[0-9]+\.[0-9] us/, with: "# us")
-        #expect(
-            told == """
+        expect(
+            told,
+            is: """
                 line 1:
                   counter: ok, # us
                     + /aps/badge: 1
@@ -134,20 +137,20 @@ struct ApplyTests {
     @Test("What cannot be a notification is bad data")
     func deadLetter() async throws {
         let (terminal, code) = try await apply("greeting", "", #"{"aps":"#)
-        #expect(code == .badData)
-        #expect(terminal.output == "")
-        #expect(terminal.error == "dead-letter: not-json: not JSON: unexpected end at byte 7")
+        expect(code, is: .badData)
+        expect(terminal.output, is: "")
+        expect(terminal.error, is: "dead-letter: not-json: not JSON: unexpected end at byte 7")
     }
 
     @Test("A stage that hangs is left behind at the deadline, or at its budget")
     func hanging() async throws {
         let (late, lateCode) = try await apply(
             "hanging, greeting", "", payload, settings: "delivery: { deadline: 50ms }")
-        #expect(lateCode == .success)
-        #expect(late.error == "best-attempt: hanging=expired,greeting=expired")
+        expect(lateCode, is: .success)
+        expect(late.error, is: "best-attempt: hanging=expired,greeting=expired")
         let (terminal, code) = try await apply("hanging: { budget: 50ms }, greeting", "", payload)
-        #expect(code == .success)
-        #expect(terminal.error == "modified: hanging=expired,greeting=ok")
+        expect(code, is: .success)
+        expect(terminal.error, is: "modified: hanging=expired,greeting=ok")
     }
 
     @Test("Records come and go one a line, with their own timestamps as the clock")
@@ -159,25 +162,25 @@ struct ApplyTests {
         let gated = #"{\"aps\":{\"alert\":\"?\",\"mutable-content\":1}}"#
         let input = [record(1_699_999_999, gated), "", record(1_700_000_001, gated), record(0, "x")]
         let (terminal, code) = try await apply("greeting", "--lines", input.joined(separator: "\n"))
-        #expect(code == .success)
+        expect(code, is: .success)
         let lines = terminal.output.split(separator: "\n").map { try? RecordEnvelope(line: Array($0.utf8)) }
-        #expect(lines.map { $0?.topic } == ["push.notifications", "push.notifications", "push.dead-letters"])
+        expect(lines.map { $0?.topic }, is: ["push.notifications", "push.notifications", "push.dead-letters"])
         let outcomes = lines.map { line in
             line?.headers.last { $0.name.elementsEqual("pushmill-outcome".utf8) }?.value.map {
                 String(decoding: $0, as: UTF8.self)
             }
         }
-        #expect(outcomes == ["expired", "modified", "dead-letter"])
+        expect(outcomes, is: ["expired", "modified", "dead-letter"])
         #expect(lines.allSatisfy { $0?.key == Array("anna".utf8) && $0?.timestamp == 1_700_000_000_000 })
-        #expect(terminal.error == "")
+        expect(terminal.error, is: "")
     }
 
     @Test("An expired record that is to be dropped leaves no line")
     func dropped() async throws {
         let record = #"{"ts":2000,"headers":["apns-expiration","1"],"payload":"{\"aps\":{}}"}"#
         let (terminal, code) = try await apply("greeting", "--lines", record, settings: "delivery: { expired: drop }")
-        #expect(code == .success)
-        #expect(terminal.output == "")
+        expect(code, is: .success)
+        expect(terminal.output, is: "")
     }
 
     @Test("Counts begin with 0, or with those of a file, and go from line to line")
@@ -191,7 +194,7 @@ struct ApplyTests {
         let badges = terminal.output.split(separator: "\n").map { line in
             line.firstMatch(of: /badge\\":([0-9]+)/).map { String($0.1) }
         }
-        #expect(badges == ["1", "2", "8"])
+        expect(badges, is: ["1", "2", "8"])
     }
 
     @Test(
@@ -203,9 +206,9 @@ struct ApplyTests {
         ])
     func badLine(_ line: String, _ message: String) async throws {
         let (terminal, code) = try await apply("greeting", "--lines", #"{"payload":null}"# + "\n\(line)\n")
-        #expect(code == .badData)
-        #expect(terminal.output.split(separator: "\n").count == 1)
-        #expect(terminal.error == "pushmill: \(message)")
+        expect(code, is: .badData)
+        expect(terminal.output.split(separator: "\n").count, is: 1)
+        expect(terminal.error, is: "pushmill: \(message)")
     }
 
     /// An input of many pieces, and what is said of it.
@@ -233,14 +236,14 @@ struct ApplyTests {
         let input = LongInput()
         let surroundings = Surroundings(registry: registry, environment: [:], console: input.console)
         let arguments = "apply --config \(folder.file)\(option)".split(separator: " ").map { String($0) }
-        #expect(await Program.commands.run(arguments, surroundings) == .badData)
-        #expect(input.error == "pushmill: \(message)")
+        await expect(Program.commands.run(arguments, surroundings), is: .badData)
+        expect(input.error, is: "pushmill: \(message)")
     }
 
     @Test("A file of counts that is not there is named once")
     func noCounts() async throws {
         let (terminal, _) = try await apply("greeting", "--badges /nowhere", payload)
-        #expect(terminal.error == "pushmill: cannot read /nowhere: No such file or directory")
+        expect(terminal.error, is: "pushmill: cannot read /nowhere: No such file or directory")
     }
 
     @Test(
@@ -251,7 +254,7 @@ struct ApplyTests {
         ])
     func refused(_ options: String, _ expected: ExitCode) async throws {
         let (terminal, code) = try await apply("greeting", options, payload)
-        #expect(code == expected)
+        expect(code, is: expected)
         #expect(terminal.error.hasPrefix("pushmill: "))
     }
 }

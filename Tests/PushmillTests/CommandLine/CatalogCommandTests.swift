@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -23,19 +24,19 @@ struct CatalogCommandTests {
     @Test("A complete catalog exits with 0") func complete() async throws {
         let folder = try Folder(["de": "A = a;", "en": "A = a;"])
         let terminal = Terminal()
-        #expect(await terminal.run(Program.commands, "catalog check \(folder.path)") == .success)
-        #expect(terminal.output == "de: keys: 1, findings: 0\nen: keys: 1, findings: 0")
+        await expect(terminal.run(Program.commands, "catalog check \(folder.path)"), is: .success)
+        expect(terminal.output, is: "de: keys: 1, findings: 0\nen: keys: 1, findings: 0")
     }
 
     @Test("What is missing exits with 1, by the language it is held against") func missing() async throws {
         let folder = try Folder(["de": "A = a; B = b;", "en": "A = a;"])
         let terminal = Terminal()
-        #expect(await terminal.run(Program.commands, "catalog check \(folder.path) --language de") == .different)
+        await expect(terminal.run(Program.commands, "catalog check \(folder.path) --language de"), is: .different)
         let totals = "de: keys: 2, findings: 0\nen: keys: 1, missing: 1\n"
-        #expect(terminal.output == totals + "en: 1 missing; --all lists them")
+        expect(terminal.output, is: totals + "en: 1 missing; --all lists them")
         let whole = Terminal()
-        #expect(await whole.run(Program.commands, "catalog check \(folder.path) --language de --all") == .different)
-        #expect(whole.output == totals + "en: \"B\" is missing")
+        await expect(whole.run(Program.commands, "catalog check \(folder.path) --language de --all"), is: .different)
+        expect(whole.output, is: totals + "en: \"B\" is missing")
     }
 
     @Test("What a pipeline fails on and is told can be chosen by kind") func kinds() async throws {
@@ -45,14 +46,14 @@ struct CatalogCommandTests {
             let code = await terminal.run(Program.commands, "catalog check \(folder.path) \(options)")
             return (code, terminal.output.replacing(folder.path, with: ""))
         }
-        #expect(
-            await run("--fail-on forms --only forms") == (
+        await #expect(
+            run("--fail-on forms --only forms") == (
                 .success, "de: keys: 1, findings: 0\nen: keys: 2, findings: 0"
             ))
-        #expect(await run("--fail-on warning --only forms").0 == .different)
-        #expect(await run("--fail-on forms --fail-on missing").0 == .different)
-        #expect(
-            await run("--all --fail-on unreadable") == (
+        await expect(run("--fail-on warning --only forms").0, is: .different)
+        await expect(run("--fail-on forms --fail-on missing").0, is: .different)
+        await #expect(
+            run("--all --fail-on unreadable") == (
                 .success,
                 """
                 de: keys: 1, missing: 1, arguments: 1
@@ -62,14 +63,15 @@ struct CatalogCommandTests {
                 de: "B\\n\\u{1b}" is missing
                 """
             ))
-        #expect(
-            await run("--json --only missing --only warning").1 == #"""
+        await expect(
+            run("--json --only missing --only warning").1,
+            is: #"""
                 {"files":[{"column":14,"file":"/de.lproj/Localizable.strings","kind":"warning","line":1,\#
                 "message":"the key \"A\" comes twice; the last counts"}],"locales":[{"findings":[{"key":"B\n\u001b",\#
                 "kind":"missing","message":"\"B\n\u001b\" is missing"}],"keys":1,"locale":"de"},\#
                 {"findings":[],"keys":2,"locale":"en"}]}
                 """#)
-        #expect(await run("--only mising").0 == .usage)
+        await expect(run("--only mising").0, is: .usage)
     }
 
     @Test("Where nothing can be checked, what a pipeline fails on does not matter")
@@ -79,14 +81,14 @@ struct CatalogCommandTests {
         for folder in [absent, broken] {
             let terminal = Terminal()
             let code = await terminal.run(Program.commands, "catalog check \(folder.path) --fail-on missing")
-            #expect(code == .badData)
+            expect(code, is: .badData)
         }
     }
 
     @Test("What cannot be read exits with 65 and says where") func unreadable() async throws {
         let folder = try Folder(["en": "A = a;\nB"])
         let terminal = Terminal()
-        #expect(await terminal.run(Program.commands, "catalog check \(folder.path)") == .badData)
+        await expect(terminal.run(Program.commands, "catalog check \(folder.path)"), is: .badData)
         #expect(
             terminal.output.split(separator: "\n")
                 .contains("\(folder.path)/en.lproj/Localizable.strings:2:2: expected =, but the file ends"))
@@ -94,7 +96,7 @@ struct CatalogCommandTests {
 
     @Test("A language that is none is a mistake") func language() async {
         let terminal = Terminal()
-        #expect(await terminal.run(Program.commands, "catalog check /tmp --language e") == .usage)
+        await expect(terminal.run(Program.commands, "catalog check /tmp --language e"), is: .usage)
         #expect(
             terminal.error.hasPrefix("pushmill: --language LOCALE: expected a locale such as en or pt-BR, found 'e'"))
     }

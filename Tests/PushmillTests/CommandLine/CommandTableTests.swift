@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -42,9 +43,9 @@ struct CommandTableTests {
     func options(line: String, output: String) async {
         let terminal = Terminal()
         let code = await terminal.run(Self.table, line)
-        #expect(code == .different)
-        #expect(terminal.output == output)
-        #expect(terminal.error == "")
+        expect(code, is: .different)
+        expect(terminal.output, is: output)
+        expect(terminal.error, is: "")
     }
 
     @Test(
@@ -66,9 +67,9 @@ struct CommandTableTests {
     func mistakes(line: String, message: String) async {
         let terminal = Terminal()
         let code = await terminal.run(Self.table, line)
-        #expect(code == .usage)
-        #expect(terminal.error == "pushmill: \(message)\n'pushmill --help' lists what there is.")
-        #expect(terminal.output == "")
+        expect(code, is: .usage)
+        expect(terminal.error, is: "pushmill: \(message)\n'pushmill --help' lists what there is.")
+        expect(terminal.output, is: "")
     }
 
     @Test(
@@ -77,18 +78,18 @@ struct CommandTableTests {
     func help(line: String) async {
         let terminal = Terminal()
         let code = await terminal.run(Self.table, line)
-        #expect(code == .success)
-        #expect(terminal.error == "")
+        expect(code, is: .success)
+        expect(terminal.error, is: "")
         let first =
             line.contains("apply") ? "Usage: pushmill apply --config FILE" : "Usage: pushmill <command> [options]"
         #expect(terminal.output.hasPrefix(first))
-        #expect(terminal.output.contains("  apply ") == (!line.contains("apply") && !line.contains("config")))
+        expect(terminal.output.contains("  apply "), is: (!line.contains("apply") && !line.contains("config")))
     }
 
     @Test("No command at all is help too, but a mistake") func nothing() async {
         let terminal = Terminal()
         let code = await terminal.run(Self.table, "")
-        #expect(code == .usage)
+        expect(code, is: .usage)
         #expect(terminal.error.hasPrefix("Usage: pushmill <command>"))
     }
 
@@ -102,8 +103,9 @@ struct CommandTableTests {
                 ),
             ]
         ) { _ in .success }
-        #expect(
-            HelpText.command(command) == """
+        expect(
+            HelpText.command(command),
+            is: """
                 Usage: pushmill bench run --config FILE [options] FILE [OTHER]
 
                 Measures something
@@ -131,7 +133,7 @@ struct CommandTableTests {
     func failures(line: String, expected: ExitCode, message: String) async {
         let terminal = Terminal()
         let code = await terminal.run(Self.table, line)
-        #expect(code == expected)
-        #expect(terminal.error == message)
+        expect(code, is: expected)
+        expect(terminal.error, is: message)
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -9,17 +10,17 @@ struct ConfigCommandTests {
     @Test("config check says ok") func ok() async throws {
         let folder = try ConfigurationFolder(Example.text)
         let terminal = Terminal()
-        #expect(await terminal.run(Program.commands, "config check --config \(folder.file)") == .success)
-        #expect(terminal.output == "\(folder.file): ok")
-        #expect(terminal.error == "")
+        await expect(terminal.run(Program.commands, "config check --config \(folder.file)"), is: .success)
+        expect(terminal.output, is: "\(folder.file): ok")
+        expect(terminal.error, is: "")
     }
 
     // (trust 2)
     @Test("config check warns of what is allowed and hardly wanted, and says ok") func warning() async throws {
         let folder = try ConfigurationFolder("stages: [{ decrypt: { keys: k, key-id-from: [recipient] } }]\n")
         let terminal = Terminal()
-        #expect(await terminal.run(Program.commands, "config check --config \(folder.file)") == .success)
-        #expect(terminal.output == "\(folder.file): ok")
+        await expect(terminal.run(Program.commands, "config check --config \(folder.file)"), is: .success)
+        expect(terminal.output, is: "\(folder.file): ok")
         #expect(terminal.error.hasPrefix("warning: \(folder.file):1:"))
         #expect(terminal.error.contains(": stages.decrypt.key-binding: "))
     }
@@ -29,11 +30,12 @@ struct ConfigCommandTests {
         let terminal = Terminal()
         let code = await terminal.run(
             Program.commands, "config check --config \(folder.file)", environment: ["PUSHMILL_LOG_FORMAT": "xml"])
-        #expect(code == .configuration)
-        #expect(code.rawValue == 78)
-        #expect(terminal.output == "")
-        #expect(
-            terminal.error == """
+        expect(code, is: .configuration)
+        expect(code.rawValue, is: 78)
+        expect(terminal.output, is: "")
+        expect(
+            terminal.error,
+            is: """
                 \(folder.file):1:15: log.level: expected error, warning, info, debug or trace, found "loud"
                 \(folder.file):2:1: staet: unknown key; did you mean "state"?
                 PUSHMILL_LOG_FORMAT: log.format: expected auto, json or text, found "xml"
@@ -45,7 +47,7 @@ struct ConfigCommandTests {
         let terminal = Terminal()
         let code = await terminal.run(
             Program.commands, "config show --config \(folder.file)", environment: ["PUSHMILL_LOG_LEVEL": "debug"])
-        #expect(code == .success)
+        expect(code, is: .success)
         #expect(terminal.output.contains("\nstate:\n  path: \(folder.path)/s.sqlite\n"))
         #expect(terminal.output.contains("\nlog:\n  level: debug\n  format: auto\n"))
     }
@@ -53,10 +55,10 @@ struct ConfigCommandTests {
     @Test("The file with every setting is right and leaves none out") func everySetting() async throws {
         let file = String(#filePath.split(separator: "/Tests/")[0]) + "/deploy/sample/every-setting.yaml"
         let terminal = Terminal()
-        #expect(await terminal.run(Program.commands, "config show --config \(file)") == .success)
-        #expect(terminal.error == "")
+        await expect(terminal.run(Program.commands, "config show --config \(file)"), is: .success)
+        expect(terminal.error, is: "")
         let text = String(decoding: try FileBytes(path: file).bytes, as: UTF8.self)
-        #expect(Self.names(text) == Self.names(terminal.output))
+        expect(Self.names(text), is: Self.names(terminal.output))
     }
 
     @Test("The file with every setting has the default of each that has one") func defaults() async throws {
@@ -76,12 +78,12 @@ struct ConfigCommandTests {
 
             """)
         let (terminal, plain) = (Terminal(), Terminal())
-        #expect(await terminal.run(Program.commands, "config show --config \(sample)/every-setting.yaml") == .success)
-        #expect(await plain.run(Program.commands, "config show --config \(folder.file)") == .success)
+        await expect(terminal.run(Program.commands, "config show --config \(sample)/every-setting.yaml"), is: .success)
+        await expect(plain.run(Program.commands, "config show --config \(folder.file)"), is: .success)
         let shown = Set(terminal.output.split(separator: "\n"))
         let defaults = plain.output.split(separator: "\n").filter { !$0.hasSuffix(":") && !$0.hasSuffix(": []") }
         #expect(defaults.count > 50)
-        #expect(defaults.filter { !shown.contains($0) } == [])
+        expect(defaults.filter { !shown.contains($0) }, is: [])
     }
 
     /// The lines' names with their depth.
@@ -97,27 +99,27 @@ struct ConfigCommandTests {
             (folder.file, "File too large"),
         ] {
             let terminal = Terminal()
-            #expect(await terminal.run(Program.commands, "config check --config \(path)") == .configuration)
-            #expect(terminal.error == "pushmill: cannot read \(path): \(reason)")
+            await expect(terminal.run(Program.commands, "config check --config \(path)"), is: .configuration)
+            expect(terminal.error, is: "pushmill: cannot read \(path): \(reason)")
         }
     }
 
     @Test("A relative configuration has its folder below the current one") func relative() throws {
         let current = try #require(getcwd(nil, 0))
         defer { free(current) }
-        #expect(ConfigurationSource.folder(of: "Package.swift") == "\(String(cString: current))/")
+        expect(ConfigurationSource.folder(of: "Package.swift"), is: "\(String(cString: current))/")
     }
 
     @Test("The version is said in two ways", arguments: ["version", "--version"]) func version(line: String) async {
         let terminal = Terminal()
-        #expect(await terminal.run(Program.commands, line) == .success)
-        #expect(terminal.output == "pushmill \(Version.current)")
+        await expect(terminal.run(Program.commands, line), is: .success)
+        expect(terminal.output, is: "pushmill \(Version.current)")
     }
 
     @Test("Every command has its help, within 80 columns", arguments: Program.commands.commands.map(\.name))
     func help(name: String) async {
         let terminal = Terminal()
-        #expect(await terminal.run(Program.commands, "\(name) --help") == .success)
+        await expect(terminal.run(Program.commands, "\(name) --help"), is: .success)
         #expect(terminal.output.hasPrefix("Usage: pushmill \(name)"))
         #expect(terminal.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }

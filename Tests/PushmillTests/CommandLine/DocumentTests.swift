@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -96,7 +97,7 @@ struct DocumentTests {
             ("until pushmill health --ready > /dev/null; do sleep 1; done", [["health", "--ready"]]),
             (".build/release/pushmill demo &", [["demo"]]), ("echo pushmill run", []),
         ])
-    func shell(line: String, calls: [[String]]) { #expect(ShellLine(line).calls(of: "pushmill") == calls) }
+    func shell(line: String, calls: [[String]]) { expect(ShellLine(line).calls(of: "pushmill"), is: calls) }
 
     @Test(
         "A command line with a mistake is refused", arguments: ["run", "demo --evnts 1", "aply", "replay --config f"])

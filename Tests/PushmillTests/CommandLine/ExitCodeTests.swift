@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -12,16 +13,16 @@ struct ExitCodeTests {
         let page = try String(contentsOfFile: "\(Self.top)/deploy/REFERENCE.md", encoding: .utf8)
         let section = try #require(page.split(separator: "\n## ").first { $0.hasPrefix("Exit codes\n") })
         let told = section.matches(of: /\n\| ([0-9]+) \| [^|]{20,} \|/).map { Int32($0.output.1) }
-        #expect(told == ExitCode.allCases.map(\.rawValue))
+        expect(told, is: ExitCode.allCases.map(\.rawValue))
     }
 
     @Test("What ends a command early has the code that the page says")
     func errors() {
-        #expect(ProgramError.usage("").exitCode.rawValue == 64)
-        #expect(ProgramError.badData("").exitCode.rawValue == 65)
-        #expect(ProgramError.internalFailure("").exitCode.rawValue == 70)
-        #expect(ProgramError.configuration([]).exitCode.rawValue == 78)
-        #expect(ProgramError.unreadableConfiguration("").exitCode.rawValue == 78)
-        #expect(ProgramError.interrupted.exitCode.rawValue == 0)
+        expect(ProgramError.usage("").exitCode.rawValue, is: 64)
+        expect(ProgramError.badData("").exitCode.rawValue, is: 65)
+        expect(ProgramError.internalFailure("").exitCode.rawValue, is: 70)
+        expect(ProgramError.configuration([]).exitCode.rawValue, is: 78)
+        expect(ProgramError.unreadableConfiguration("").exitCode.rawValue, is: 78)
+        expect(ProgramError.interrupted.exitCode.rawValue, is: 0)
     }
 }

@@ -1,4 +1,5 @@
 import PushmillBenchmarks
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -8,12 +9,12 @@ struct BenchTests {
     @Test("A row has the rate, the time, the allocations and the references") func row() {
         let row = BenchTable.row(Measurement("a sample", messages: 10, batches: 1) {})
         #expect(row.contains(/^a sample +[0-9]+ +[0-9]+\.[0-9]{3} +0\.00 +0\.0$/))
-        #expect(row.utf8.count == BenchTable.heading.utf8.count)
+        expect(row.utf8.count, is: BenchTable.heading.utf8.count)
     }
 
     @Test("What cannot be measured is a mistake") func unknown() async {
         let terminal = Terminal()
-        #expect(await terminal.run(Program.commands, "bench payload decrpyt") == .usage)
+        await expect(terminal.run(Program.commands, "bench payload decrpyt"), is: .usage)
         #expect(terminal.error.contains("found 'decrpyt'; did you mean \"decrypt\"?"))
     }
 }

@@ -3,6 +3,7 @@ import PushmillPayload
 import PushmillReplay
 import PushmillStages
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -92,7 +93,7 @@ struct ChangelogCommandTests {
             let ran = await run("badges set \(recipient) 1 --app a.bc")
             #expect(ran.code == code, "\(ran.error)")
         }
-        #expect(await run("badges export").output.split(separator: "\n").count == 1)
+        await #expect(run("badges export").output.split(separator: "\n").count == 1)
     }
 
     /// (trust 18)

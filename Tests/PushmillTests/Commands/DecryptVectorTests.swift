@@ -16,16 +16,16 @@ struct DecryptVectorTests {
     @Test("The good ones give their plaintext", arguments: try DecryptVectors.read().good)
     func good(vector: DecryptVector) async throws {
         let (terminal, code) = try await decrypt(vector)
-        #expect(code == .success)
-        #expect(terminal.output == vector.plaintext)
-        #expect(terminal.error == "")
+        expect(code, is: .success)
+        expect(terminal.output, is: vector.plaintext)
+        expect(terminal.error, is: "")
     }
 
     @Test("The bad ones fail with their reason and show nothing", arguments: try DecryptVectors.read().bad)
     func bad(vector: DecryptVector) async throws {
         let (terminal, code) = try await decrypt(vector)
-        #expect(code == .badData)
-        #expect(terminal.output == "")
+        expect(code, is: .badData)
+        expect(terminal.output, is: "")
         #expect(terminal.error.hasPrefix("pushmill: \(vector.reason ?? "?"): "))
     }
 }

@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -15,7 +16,7 @@ struct HealthCommandTests {
     /// Where it has asked in vain.
     private func asked(_ line: String, _ environment: [String: String] = [:]) async -> String {
         let terminal = Terminal(registry: StageRegistry(adding: []))
-        #expect(await terminal.run(Program.commands, "health \(line)", environment: environment) == .different)
+        await expect(terminal.run(Program.commands, "health \(line)", environment: environment), is: .different)
         return terminal.error
     }
 

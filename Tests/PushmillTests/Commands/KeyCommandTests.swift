@@ -25,16 +25,16 @@ struct KeyCommandTests {
     func roundTrip(form: SealingForm) async throws {
         let text = "Grüße 👋🏽, \"see you\" at 12"
         guard form != .rot13 else {
-            #expect(await run("keys encrypt rot13", input: "Hello") == "Uryyb")
-            #expect(await run("keys decrypt rot13", input: "Uryyb\n") == "Hello")
+            await expect(run("keys encrypt rot13", input: "Hello"), is: "Uryyb")
+            await expect(run("keys decrypt rot13", input: "Uryyb\n"), is: "Hello")
             return
         }
         let keys = try KeyFolder()
         try await keys.generate("\(form == .webPushDraft ? "webpush" : form.rawValue) --kid k")
         let lines = try await keys.encrypt(text, "\(form.rawValue) --kid k").split(separator: "\n")
         let draft = lines.dropFirst().map { "--\($0)" }.joined(separator: " ")
-        #expect(draft.isEmpty == (form != .webPushDraft))
-        #expect(try await keys.decrypt("\(lines[0])\n", "--kid k \(draft)") == text)
+        expect(draft.isEmpty, is: (form != .webPushDraft))
+        try await expect(keys.decrypt("\(lines[0])\n", "--kid k \(draft)"), is: text)
     }
 
     @Test("What a relay hands on is decrypted as it came, by the words that the stage takes", arguments: [false, true])
@@ -53,8 +53,8 @@ struct KeyCommandTests {
         let point = hasHeaderLines ? "keyid=p256dh;dh=\(z85[1]);p256ecdsa=BAAA" : z85[1]
         let salt = hasHeaderLines ? "salt=\(z85[2])" : z85[2]
         let words = "--encoding z85 --dh-encoding z85 --salt-encoding z85 --dh=\(point) --salt=\(salt)"
-        #expect(try await keys.decrypt("\(z85[0])\n", words + (hasHeaderLines ? " --header-lines" : "")) == "hello")
-        #expect(try await keys.body(z85[0], members: ["k": point, "s": salt]) == "hello")
+        try await expect(keys.decrypt("\(z85[0])\n", words + (hasHeaderLines ? " --header-lines" : "")), is: "hello")
+        try await expect(keys.body(z85[0], members: ["k": point, "s": salt]), is: "hello")
         await #expect(throws: Tool.Failed.self) {
             try await keys.decrypt(z85[0], words + (hasHeaderLines ? "" : " --header-lines"))
         }
@@ -63,13 +63,13 @@ struct KeyCommandTests {
     @Test("Keys go to the end of one file, which is its owner's only and never shown")
     func generated() async throws {
         let keys = try KeyFolder()
-        #expect(try await keys.generate("openssl --kid a") == "")
+        try await expect(keys.generate("openssl --kid a"), is: "")
         try #require(chmod(keys.keys, 0o644) == 0)
-        #expect(try await keys.generate("jwe --enc A256CBC-HS512 --kid b") == "")
-        #expect(try mode(keys.keys) == 0o600)
+        try await expect(keys.generate("jwe --enc A256CBC-HS512 --kid b"), is: "")
+        try expect(mode(keys.keys), is: 0o600)
         let set = try keys.set()
-        #expect(set.keys.map { $0["kid"] } == ["a", "b"])
-        #expect(try set.key("b")["k"]?.utf8.count == 86)
+        expect(set.keys.map { $0["kid"] }, is: ["a", "b"])
+        try expect(set.key("b")["k"]?.utf8.count, is: 86)
     }
 
     @Test(
@@ -82,10 +82,10 @@ struct KeyCommandTests {
         // Only root may, and not where it is one of a namespace with few users.
         let isGivenAway = chown(keys.keys, 12_345, 54_321) == 0
         try await keys.generate("openssl --kid b")
-        #expect(try keys.set().keys.count == 2)
-        #expect(try mode(keys.keys) == permissions)
+        try expect(keys.set().keys.count, is: 2)
+        try expect(mode(keys.keys), is: permissions)
         var status = stat()
-        #expect(stat(keys.keys, &status) == 0)
+        expect(stat(keys.keys, &status), is: 0)
         if isGivenAway { #expect(status.st_uid == 12_345 && status.st_gid == 54_321) }
     }
 
@@ -101,7 +101,7 @@ struct KeyCommandTests {
         }
         let set = try ReadOnlyText(path: keys.keys)
         let secrets = set.values(of: member)
-        #expect(secrets.count == 2)
+        expect(secrets.count, is: 2)
         for secret in secrets { #expect(try !OwnMemory.contains(secret)) }
         let secret = try #require(secrets.first)
         // What is there is found. Other threads change the maps that are gone through, so that it may be missed once.
@@ -123,7 +123,7 @@ struct KeyCommandTests {
             }
             try await group.waitForAll()
         }
-        #expect(try keys.set().keys.count == 20)
+        try expect(keys.set().keys.count, is: 20)
     }
 
     @Test("Who holds the folder of a key set for long, as flock around the command does, keeps no key from it")
@@ -144,10 +144,10 @@ struct KeyCommandTests {
         let text = try String(decoding: Data(contentsOf: URL(filePath: keys.keys)), as: UTF8.self)
         try keys.folder.write("keys.json", "\u{FEFF}\(text)")
         let sealed = try await keys.encrypt("hello", "aes-gcm --kid a")
-        #expect(try await keys.decrypt("\(sealed)\n", "--kid a") == "hello")
+        try await expect(keys.decrypt("\(sealed)\n", "--kid a"), is: "hello")
         try await keys.generate("aes-gcm --kid b")
-        #expect(try Data(contentsOf: URL(filePath: keys.keys)).first == UInt8(ascii: "{"))
-        #expect(try keys.set().keys.map { $0["kid"] } == ["a", "b"])
+        try expect(Data(contentsOf: URL(filePath: keys.keys)).first, is: UInt8(ascii: "{"))
+        try expect(keys.set().keys.map { $0["kid"] }, is: ["a", "b"])
     }
 
     @Test("A link to a key set stays one")
@@ -155,8 +155,8 @@ struct KeyCommandTests {
         let keys = try KeyFolder()
         try await keys.generate("openssl --kid a")
         try #require(symlink("keys.json", "\(keys.folder.path)/link") == 0)
-        #expect(await run("keys generate openssl --kid b --keys \(keys.folder.path)/link") == "")
-        #expect(try keys.set().keys.count == 2)
+        await expect(run("keys generate openssl --kid b --keys \(keys.folder.path)/link"), is: "")
+        try expect(keys.set().keys.count, is: 2)
     }
 
     @Test("No key is made by a name that the set revokes")
@@ -168,7 +168,7 @@ struct KeyCommandTests {
         try Data(revoking.utf8).write(to: URL(filePath: keys.keys))
         let refused = await run("keys generate openssl --kid b --keys \(keys.keys)")
         #expect(refused.contains("the set revokes this name: give the key another"))
-        #expect(try String(decoding: Data(contentsOf: URL(filePath: keys.keys)), as: UTF8.self) == revoking)
+        try expect(String(decoding: Data(contentsOf: URL(filePath: keys.keys)), as: UTF8.self), is: revoking)
     }
 
     @Test("Senders are told the public half of a key pair")
@@ -183,7 +183,7 @@ struct KeyCommandTests {
         let push = try await keys.generate("webpush --kid p")
         let subscription = try JSONDecoder().decode(Public.self, from: Data(push.utf8))
         #expect(subscription.p256dh?.utf8.count == 87 && subscription.d == nil)
-        #expect(try subscription.auth == keys.set().key("p")["auth"])
+        try expect(subscription.auth, is: keys.set().key("p")["auth"])
     }
 
     @Test("Keys that others can read are warned of, and used")
@@ -193,9 +193,9 @@ struct KeyCommandTests {
         try #require(chmod(keys.keys, 0o644) == 0)
         let terminal = Terminal(input: "x")
         let code = await terminal.run(Program.commands, "keys encrypt openssl --keys \(keys.keys)")
-        #expect(code == .success)
-        #expect(
-            terminal.error == "warning: \(keys.keys) holds keys and can be read by others than its owner")
+        expect(code, is: .success)
+        expect(
+            terminal.error, is: "warning: \(keys.keys) holds keys and can be read by others than its owner")
     }
 
     @Test(
@@ -245,7 +245,7 @@ struct KeyCommandTests {
         try await keys.generate("jwe")
         let said = await run(
             "keys encrypt jwe --keys \(keys.keys)", input: String(repeating: "x", count: 64 << 10 + 1))
-        #expect(said == "65 pushmill: too-large: the service shows no more than 64 KiB of text")
+        expect(said, is: "65 pushmill: too-large: the service shows no more than 64 KiB of text")
     }
 }
 

@@ -1,5 +1,6 @@
 import Glibc
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -35,34 +36,34 @@ struct ReplayCommandTests {
     func overwriting(option: String) async throws {
         try folder.write("badges.jsonl", #"{"recipient":"anna","app":"","count":1}"#)
         let golden = "--baseline FOLDER/golden.jsonl --badges FOLDER/badges.jsonl"
-        #expect(await run("replay FOLDER/events.jsonl CONFIG \(golden) --update").1 == .success)
-        #expect(symlink("golden.jsonl", "\(folder.path)/link.jsonl") == 0)
+        await expect(run("replay FOLDER/events.jsonl CONFIG \(golden) --update").1, is: .success)
+        expect(symlink("golden.jsonl", "\(folder.path)/link.jsonl"), is: 0)
         for path in ["events.jsonl", "golden.jsonl", "link.jsonl", "badges.jsonl", "pushmill.yaml"] {
             let (terminal, code) = await run("replay FOLDER/events.jsonl CONFIG \(golden) \(option) FOLDER/\(path)")
             #expect(code == .usage && terminal.error.contains("'\(folder.path)/\(path)' is read, and would be"))
         }
-        #expect(await run("replay FOLDER/events.jsonl CONFIG \(golden) \(option) FOLDER/report").1 == .success)
+        await expect(run("replay FOLDER/events.jsonl CONFIG \(golden) \(option) FOLDER/report").1, is: .success)
     }
 
     @Test("A golden capture is written, compared with, and written anew")
     func golden() async throws {
         let replay = "replay FOLDER/events.jsonl CONFIG --baseline FOLDER/golden.jsonl"
         let (first, written) = await run("\(replay) --update")
-        #expect(written == .success)
-        #expect(first.output == "")
-        #expect(await run(replay).1 == .success)
+        expect(written, is: .success)
+        expect(first.output, is: "")
+        await expect(run(replay).1, is: .success)
         try translate("Hi")
         let (terminal, different) = await run("\(replay) --json FOLDER/report.json")
-        #expect(different == .different)
+        expect(different, is: .different)
         #expect(terminal.output.hasPrefix("20 records: 0 the same, 20 changed\n"))
         #expect(
             terminal.output.contains(
                 "/aps/alert/body changed in 20 of 20\n  push.events/0/0\n    - \"Hello\"\n    + \"Hi\""))
-        #expect(access("\(folder.path)/report.json", F_OK) == 0)
-        #expect(await run("\(replay) --json /dev/full").1 == .internalFailure)
-        #expect(await run("\(replay) --json FOLDER/none/report.json").1 == .badData)
-        #expect(await run("\(replay) --update").1 == .success)
-        #expect(await run(replay).1 == .success)
+        expect(access("\(folder.path)/report.json", F_OK), is: 0)
+        await expect(run("\(replay) --json /dev/full").1, is: .internalFailure)
+        await expect(run("\(replay) --json FOLDER/none/report.json").1, is: .badData)
+        await expect(run("\(replay) --update").1, is: .success)
+        await expect(run(replay).1, is: .success)
     }
 
     @Test("The worked example is as its golden capture says")
@@ -73,7 +74,7 @@ struct ReplayCommandTests {
         let code = await terminal.run(
             Program.commands,
             "replay \(example)/capture.jsonl --config \(example)/pushmill.yaml --baseline \(example)/golden.jsonl")
-        #expect(code == .success)
+        expect(code, is: .success)
         #expect(terminal.output.hasPrefix("60 records: 60 the same, 0 changed\n"))
     }
 
@@ -94,8 +95,8 @@ struct ReplayCommandTests {
         ])
     func refused(_ line: String, _ expected: ExitCode) async throws {
         let (terminal, code) = await run(line)
-        #expect(code == expected)
+        expect(code, is: expected)
         #expect(terminal.error.contains("pushmill: "))
-        #expect(terminal.output == "")
+        expect(terminal.output, is: "")
     }
 }

@@ -3,6 +3,7 @@ import PushmillKafka
 import PushmillPayload
 import PushmillReplay
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -35,7 +36,7 @@ struct TopicCommandTests {
         record.headers = headers.map { RecordEnvelope.Header(name: Array($0.0.utf8), value: Array($0.1.utf8)) }
         let sender = try RecordSender(ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]))
         try sender.send(record, as: "a record")
-        #expect(sender.settle(patience: 300) == [.acknowledged])
+        expect(sender.settle(patience: 300), is: [.acknowledged])
     }
 
     private func run(_ line: String, isTerminal: Bool = false) async -> (Terminal, ExitCode) {
@@ -56,24 +57,24 @@ struct TopicCommandTests {
         let payload = #"{"aps":{"alert":"x"}}"#
         try publish(payload, to: "push.events")
         let (terminal, code) = await run("capture")
-        #expect(code == .success)
+        expect(code, is: .success)
         #expect(
             terminal.output.hasPrefix(#"{"topic":"push.events","partition":0,"offset":0,"tstype":"create","ts":1000,"#))
         let stages = [("pushmill-outcome", "passed"), ("pushmill-source", "push.events/0/0"), ("pushmill-stages", "")]
         try publish(payload, to: "push.notifications", stages)
         let replay = "replay topic:push.events --baseline topic:push.notifications"
-        #expect(await run("\(replay) --ignore header:apns-id").1 == .success)
+        await expect(run("\(replay) --ignore header:apns-id").1, is: .success)
         let (different, found) = await run(replay)
-        #expect(found == .different)
+        expect(found, is: .different)
         #expect(different.output.contains("header:apns-id changed in 1 of 1"))
         #expect(different.error.isEmpty)
         // Others may write there too.
         try publish("probe", to: "push.notifications")
         let (beside, same) = await run("\(replay) --ignore header:apns-id")
-        #expect(same == .success)
-        #expect(beside.error == "1 records of the baseline have no pushmill-source: they are left out")
+        expect(same, is: .success)
+        expect(beside.error, is: "1 records of the baseline have no pushmill-source: they are left out")
         cluster.setTopicError("push.notifications", code: 29)
-        #expect(await run(replay).1 == .badData)
+        await expect(run(replay).1, is: .badData)
     }
 
     @Test(
@@ -91,7 +92,7 @@ struct TopicCommandTests {
                 "PUSHMILL_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1",
                 "PUSHMILL_KAFKA_PRODUCER_SASL_PASSWORD_FILE": "/nowhere/password",
             ])
-        #expect(code == expected)
+        expect(code, is: expected)
         let message = "no broker answers at 127.0.0.1:1: are they up, and is kafka.bootstrap.servers right? ("
         #expect(terminal.error.hasPrefix("pushmill: \(message)"))
     }
@@ -100,8 +101,8 @@ struct TopicCommandTests {
     func partitionTwice() async throws {
         try publish("x", to: "push.events")
         let (terminal, code) = await run("capture --partition 0 --partition 0")
-        #expect(code == .success)
-        #expect(terminal.output.split(separator: "\n").count == 1)
+        expect(code, is: .success)
+        expect(terminal.output.split(separator: "\n").count, is: 1)
     }
 
     @Test("What was read until a broker failed is kept, unless there is a file of before: that stays")
@@ -114,14 +115,14 @@ struct TopicCommandTests {
         // The second one's log has lost what was there a moment ago. OFFSET_OUT_OF_RANGE
         scene.cluster.failRequests(.fetch, of: 2, with: 1, count: 1000)
         let (terminal, code) = await scene.run("capture --output FOLDER/new.jsonl")
-        #expect(code == .internalFailure)
+        expect(code, is: .internalFailure)
         #expect(terminal.error.hasPrefix("1 records written to \(scene.folder.path)/new.jsonl, which are not all\n"))
         let kept = try scene.text(of: "new.jsonl")
         #expect(kept.contains(#""payload":"x0""#) && kept.split(separator: "\n").count == 1)
 
         try scene.folder.write("old.jsonl", "of before\n")
-        #expect(await scene.run("capture --output FOLDER/old.jsonl").1 == .internalFailure)
-        #expect(try scene.text(of: "old.jsonl") == "of before\n")
+        await expect(scene.run("capture --output FOLDER/old.jsonl").1, is: .internalFailure)
+        try expect(scene.text(of: "old.jsonl"), is: "of before\n")
         for left in ["new.jsonl.partial", "old.jsonl.partial"] {
             #expect(access("\(scene.folder.path)/\(left)", F_OK) != 0)
         }
@@ -134,8 +135,8 @@ struct TopicCommandTests {
     @Test("A range without records is bad data")
     func empty() async {
         let (terminal, code) = await run("capture --from 2h")
-        #expect(code == .badData)
-        #expect(terminal.error == "pushmill: topic push.events: there is no record in this range")
+        expect(code, is: .badData)
+        expect(terminal.error, is: "pushmill: topic push.events: there is no record in this range")
     }
 
     @Test("On a terminal letters are sent only when told to; what was sent is remembered beside the state")
@@ -149,10 +150,10 @@ struct TopicCommandTests {
         let (dry, _) = await run("redrive", isTerminal: true)
         let notice = "there was no journal at \(folder.path)/state/state.sqlite.redriven: "
         #expect(dry.error.hasPrefix("1 would be sent (--send sends them)\n\(notice)"))
-        #expect(dry.output == "push.dead-letters/0/0  not-json  attempt 1  -> push.events/0")
+        expect(dry.output, is: "push.dead-letters/0/0  not-json  attempt 1  -> push.events/0")
         #expect(access("\(folder.path)/state", F_OK) != 0)
         #expect(await run("redrive --send", isTerminal: true).0.error.hasPrefix("1 sent\n\(notice)"))
-        #expect(await run("redrive").0.error == "0 sent, 1 sent before")
+        await expect(run("redrive").0.error, is: "0 sent, 1 sent before")
         #expect(await run("capture").0.output.contains(#""headers":["pushmill-attempt","1"]"#))
     }
 
@@ -171,10 +172,10 @@ struct TopicCommandTests {
         let code = await terminal.run(
             Program.commands, "redrive --config \(folder.file)",
             environment: ["PUSHMILL_KAFKA_PRODUCER_MESSAGE_MAX_BYTES": "2000"])
-        #expect(code == .internalFailure)
+        expect(code, is: .internalFailure)
         let lines = terminal.error.split(separator: "\n")
-        #expect(lines.first == "1 sent, 1 refused by the brokers")
-        #expect(lines.last?.hasPrefix("pushmill: sending push.dead-letters/0/1: ") == true)
+        expect(lines.first, is: "1 sent, 1 refused by the brokers")
+        expect(lines.last?.hasPrefix("pushmill: sending push.dead-letters/0/1: "), is: true)
     }
 
     @Test("What a letter says moves no cursor")
@@ -186,6 +187,6 @@ struct TopicCommandTests {
                 ("pushmill.error.partition", "0"), ("pushmill.error.offset", "7"), ("pushmill.error.attempt", "1"),
             ])
         let (terminal, _) = await run("redrive --dry-run")
-        #expect(terminal.output == "push.dead-letters/0/0  \\u{1B}[2Jnot-json  attempt 1  of another topic")
+        expect(terminal.output, is: "push.dead-letters/0/0  \\u{1B}[2Jnot-json  attempt 1  of another topic")
     }
 }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PushmillKafka
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -18,20 +19,20 @@ struct DemoTests {
     @Test("Services that the demo feeds find what its own has", arguments: Array(DemoFiles.all.keys))
     func sample(_ name: String) throws {
         let own = try #require(DemoFiles.all[name])
-        #expect(try text(name) == String(decoding: own, as: UTF8.self))
+        try expect(text(name), is: String(decoding: own, as: UTF8.self))
     }
 
     @Test("Where there is no folder for its files, it is said in words")
     func noFolder() {
         let error = #expect(throws: FileFailure.self) { try ScratchFolder("nowhere/demo") }
-        #expect(error?.what == "No such file or directory")
+        expect(error?.what, is: "No such file or directory")
     }
 
     @Test("The sample configuration has the demo's stages, and no mistake")
     func configuration() throws {
         let yaml = try text("pushmill.yaml")
         #expect(yaml.hasSuffix("\n\(DemoFiles.stages)"))
-        #expect(Reading(yaml).problems == [])
+        expect(Reading(yaml).problems, is: [])
     }
 
     @Test("The manifests' configuration has no mistake")
@@ -40,7 +41,7 @@ struct DemoTests {
             separator: "\n", omittingEmptySubsequences: false)
         let yaml = lines.drop { !$0.hasSuffix("pushmill.yaml: |") }.dropFirst().map { $0.dropFirst(4) }
         #expect(yaml.count > 10)
-        #expect(Reading(yaml.joined(separator: "\n")).problems == [])
+        expect(Reading(yaml.joined(separator: "\n")).problems, is: [])
     }
 
     @Test("In forty events there is one of each kind, in eight languages")
@@ -52,8 +53,8 @@ struct DemoTests {
             #expect(texts.contains { $0.contains(kind) }, "\(kind)")
         }
         #expect(Set(all.map(\.locale)).count > 8)
-        #expect(all.count { $0.payload.contains("hangs") } == 1)
-        #expect(all.count { $0.expiration != nil } == 1)
+        expect(all.count { $0.payload.contains("hangs") }, is: 1)
+        expect(all.count { $0.expiration != nil }, is: 1)
     }
 
     @Test("Of events whose results never come, the latest are kept")
@@ -62,7 +63,7 @@ struct DemoTests {
         try cluster.createTopic("push.events", partitions: 1)
         let feed = try DemoFeed(servers: cluster.bootstrapServers, capacity: 2)
         for _ in 0..<7 { #expect(try feed.send(until: { false })) }
-        #expect(feed.waiting.count == 2)
+        expect(feed.waiting.count, is: 2)
     }
 
     @Test("Where brokers are away and there is no room, the feed waits only until it is to end")
@@ -70,7 +71,7 @@ struct DemoTests {
         let feed = try DemoFeed(servers: "127.0.0.1:1", capacity: 1)
         #expect(try feed.send(until: { true }))
         #expect(try !feed.send(until: { true }))
-        #expect(feed.waiting.count == 1)
+        expect(feed.waiting.count, is: 1)
     }
 
     @Test("Results come again after brokers were away")
@@ -91,7 +92,7 @@ struct DemoTests {
         var found: [RecordEnvelope] = []
         // Half a minute.
         for _ in 0..<1500 where found.isEmpty { found = results.poll() }
-        #expect(found.map(\.topic) == ["push.notifications"])
+        expect(found.map(\.topic), is: ["push.notifications"])
     }
 
     @Test("However long it goes on, the summary has the number of events, the slowest, and a median of the latest")
@@ -103,7 +104,7 @@ struct DemoTests {
         summary.add(result, time: .seconds(3))
         for _ in 0..<20_000 { summary.add(result, time: .milliseconds(2)) }
         for _ in 0..<10_000 { summary.add(result, time: .milliseconds(1)) }
-        #expect(summary.count == 30_001)
+        expect(summary.count, is: 30_001)
         #expect(summary.text.contains("30001      1 ms   3000 ms"))
     }
 
@@ -120,7 +121,7 @@ struct DemoTests {
             let after: Notification
         }
         let board = DemoBoard()
-        #expect(board.json() == Array("[]".utf8))
+        expect(board.json(), is: Array("[]".utf8))
         for number in 0..<10 {
             board.add(
                 DemoResult(
@@ -129,7 +130,7 @@ struct DemoTests {
                     after: DemoNotification(#"{"aps":{"alert":{"title":"T","body":"\"B\""},"badge":3}}"#)))
         }
         let shown = try JSONDecoder().decode([Shown].self, from: Data(board.json()))
-        #expect(shown.map(\.recipient) == ["r9", "r8", "r7", "r6", "r5", "r4"])
+        expect(shown.map(\.recipient), is: ["r9", "r8", "r7", "r6", "r5", "r4"])
         #expect(shown[0].after.title == "T" && shown[0].after.body == "\"B\"" && shown[0].after.badge == 3)
     }
 }

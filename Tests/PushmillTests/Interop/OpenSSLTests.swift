@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import PushmillTestSupport
 import Testing
 
 @Suite("With openssl enc", .enabled(if: access("/usr/bin/openssl", X_OK) == 0, "openssl is not installed"))
@@ -36,8 +37,8 @@ struct OpenSSLTests {
         let sealed = try Tool.run(
             "openssl enc -aes-256-cbc -base64 \(lines) \(derivation.theirs) -pass pass:'\(passphrase(keys))'",
             input: "\(keys.folder.path)/plain")
-        #expect(try await keys.decrypt(sealed, derivation.ours) == Self.text)
-        #expect(try await keys.body(sealed) == Self.text)
+        try await expect(keys.decrypt(sealed, derivation.ours), is: Self.text)
+        try await expect(keys.body(sealed), is: Self.text)
     }
 
     @Test("What we write, openssl reads", arguments: derivations)
@@ -48,6 +49,6 @@ struct OpenSSLTests {
         let opened = try Tool.run(
             "openssl enc -d -aes-256-cbc -base64 -A \(derivation.theirs) -pass pass:'\(passphrase(keys))'",
             input: "\(keys.folder.path)/sealed")
-        #expect(opened == Self.text)
+        expect(opened, is: Self.text)
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import PushmillKafka
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -39,7 +40,7 @@ struct ChangelogTopicTests {
         try cluster.createTopic("in", partitions: 3)
         try cluster.createTopic("badges", partitions: partitions)
         let error = try #require(try prepare("badges", beside: "in", on: cluster.bootstrapServers))
-        #expect(error.reason == "topic-mismatch")
+        expect(error.reason, is: "topic-mismatch")
         #expect(error.detail.contains("badges has \(partitions) partitions and in has 3"))
     }
 
@@ -49,7 +50,7 @@ struct ChangelogTopicTests {
         try cluster.createTopic("badges", partitions: 3)
         cluster.setTopicError("badges", code: 3)
         let error = try #require(try prepare("badges", beside: "in", on: cluster.bootstrapServers))
-        #expect(error.reason == "unknown-topic")
+        expect(error.reason, is: "unknown-topic")
         #expect(error.detail.contains("create it with 3 partitions and cleanup.policy=compact"))
     }
 
@@ -65,7 +66,7 @@ struct ChangelogTopicTests {
                 "\(name)-\(topic)", partitions: 2, settings: [("cleanup.policy", policy)], milliseconds: 30_000)
         }
         let error = try #require(try prepare("\(name)-badges", beside: "\(name)-in", on: servers))
-        #expect(error.reason == "topic-mismatch")
+        expect(error.reason, is: "topic-mismatch")
         #expect(error.detail.contains("cleanup.policy=\(policy)"))
     }
 
@@ -85,6 +86,6 @@ struct ChangelogTopicTests {
         }
         #expect(reason == nil)
         #expect(try prepare() == nil)
-        #expect(try client.partitionCount(of: "\(name)-badges", milliseconds: 10_000) == 7)
+        try expect(client.partitionCount(of: "\(name)-badges", milliseconds: 10_000), is: 7)
     }
 }

@@ -1,6 +1,7 @@
 import PushmillEngine
 import PushmillKafka
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -33,9 +34,9 @@ struct ContactTopicTests {
         }
         #expect(try check(isCoPartitioned: false) == nil)
         let error = try check(isCoPartitioned: true)
-        #expect((error == nil) == (what == nil))
+        expect((error == nil), is: (what == nil))
         guard let what else { return }
-        #expect(error?.reason == "topic-mismatch")
-        #expect(error?.detail.contains(what) == true)
+        expect(error?.reason, is: "topic-mismatch")
+        expect(error?.detail.contains(what), is: true)
     }
 }

@@ -29,7 +29,7 @@ struct SampleSecretTests {
         ])
     func places(yaml: String, areRefused: Bool) throws {
         let configuration = try #require(Reading(yaml).configuration)
-        #expect(SampleSecrets.areRefused(configuration) == areRefused)
+        expect(SampleSecrets.areRefused(configuration), is: areRefused)
     }
 
     @Test(
@@ -69,6 +69,6 @@ struct SampleSecretTests {
             decoding: try FileBytes(path: "\(Self.root)/deploy/kubernetes/secret.yaml").bytes, as: UTF8.self)
         #expect(secret.contains("admin-token: \(SampleSecrets.tokens[0])\n"))
         let compose = try FileBytes(path: "\(Self.root)/deploy/compose/admin-token").bytes
-        #expect(String(decoding: compose, as: UTF8.self) == SampleSecrets.tokens[1] + "\n")
+        expect(String(decoding: compose, as: UTF8.self), is: SampleSecrets.tokens[1] + "\n")
     }
 }

@@ -25,7 +25,7 @@ struct StartupTests {
             (ENOENT, .configuration),
         ])
     func disk(error: Int32, code: ExitCode) {
-        #expect(Service.unusable(.unopened(path: "/state", error: error)).exitCode == code)
+        expect(Service.unusable(.unopened(path: "/state", error: error)).exitCode, is: code)
     }
 
     // (trust 9)
@@ -38,21 +38,21 @@ struct StartupTests {
         ])
     func endpoint(error: TelemetryError, code: ExitCode) {
         let address = ListenAddress(host: "127.0.0.1", port: 1)
-        #expect(AdminPages.unusable(error, at: address).exitCode == code)
+        expect(AdminPages.unusable(error, at: address).exitCode, is: code)
     }
 
     @Test("Only what may be wrong with TLS alone is waited for")
     func refused() {
         let error = KafkaError("no")
         let login = [("security.protocol", "sasl_ssl"), ("sasl.mechanisms", "PLAIN")]
-        #expect(Startup.refusal(error, of: "producer", ClientProperties(login)).exitCode == .configuration)
-        #expect(Startup.refusal(error, of: "consumer", ClientProperties(login)).exitCode == .configuration)
+        expect(Startup.refusal(error, of: "producer", ClientProperties(login)).exitCode, is: .configuration)
+        expect(Startup.refusal(error, of: "consumer", ClientProperties(login)).exitCode, is: .configuration)
         let user = login + [("sasl.username", "a"), ("sasl.password", "b"), ("ssl.ca.location", "/none")]
         guard case .outside(let reason) = Startup.refusal(error, of: "producer", ClientProperties(user)) else {
             Issue.record("it does not wait")
             return
         }
-        #expect(reason.reason == "tls")
+        expect(reason.reason, is: "tls")
     }
 
     @Test("Brokers whose answers take long are not taken for none", .ownThread)
@@ -71,6 +71,6 @@ struct StartupTests {
         lower.rlim_cur = lower.rlim_max - 1
         try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &lower) == 0)
         Startup.raiseDescriptorLimit()
-        #expect(try limit.rlim_cur == lower.rlim_max)
+        try expect(limit.rlim_cur, is: lower.rlim_max)
     }
 }

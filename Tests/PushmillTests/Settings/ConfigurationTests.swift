@@ -11,18 +11,18 @@ import Testing
 struct ConfigurationTests {
     @Test("The example is a configuration, and its values are the defaults") func example() throws {
         let reading = Reading(Example.text)
-        #expect(reading.problems == [])
+        expect(reading.problems, is: [])
         let example = try #require(reading.configuration)
         let empty = try #require(Reading("").configuration)
-        #expect(example.stages.map(\.name) == ["decrypt", "localize", "contact", "badge", "attachment"])
-        #expect(example.stages.last?.budget == .seconds(10))
-        #expect(example.stages.last?.condition.member?.description == "/media-url")
+        expect(example.stages.map(\.name), is: ["decrypt", "localize", "contact", "badge", "attachment"])
+        expect(example.stages.last?.budget, is: .seconds(10))
+        expect(example.stages.last?.condition.member?.description, is: "/media-url")
         #expect(empty.stages.isEmpty)
-        #expect(example.sections(besides: ["stages"]) == empty.sections(besides: ["stages"]))
-        #expect(empty.topics.input == ["push.events"])
-        #expect(empty.delivery.deadline == .seconds(30))
+        expect(example.sections(besides: ["stages"]), is: empty.sections(besides: ["stages"]))
+        expect(empty.topics.input, is: ["push.events"])
+        expect(empty.delivery.deadline, is: .seconds(30))
         #expect(empty.delivery.cores == nil)
-        #expect(empty.admin.listen == ListenAddress(host: "127.0.0.1", port: 9464))
+        expect(empty.admin.listen, is: ListenAddress(host: "127.0.0.1", port: 9464))
     }
 
     @Test("State is a folder, or the file that an earlier release was given or has left")
@@ -38,7 +38,7 @@ struct ConfigurationTests {
             #expect(state.counts == "\(folder.path)/\(counts)")
         }
         for _ in 0..<2 { try expect("state", "state/state.sqlite", "state/counts") }
-        #expect(try folder.mode(of: "state") == 0o700)
+        try #expect(folder.mode(of: "state") == 0o700)
         try expect("named.sqlite", "named.sqlite", "counts")
         try folder.write("", to: "left")
         try expect("left", "left", "counts")
@@ -56,26 +56,26 @@ struct ConfigurationTests {
     func journal() throws {
         let folder = try TemporaryFolder()
         let state = try #require(Reading("state: { path: \(folder.path)/state }").configuration).state
-        #expect(state.journal == "\(folder.path)/state/state.sqlite.redriven")
+        expect(state.journal, is: "\(folder.path)/state/state.sqlite.redriven")
         for left in ["state.sqlite.redriven", "state.redriven"] {
             let path = try folder.write("", to: left)
-            #expect(state.journal == path)
+            expect(state.journal, is: path)
         }
     }
 
     @Test("A killed instance's partitions are free within seconds unless configured") func sessions() throws {
         let standard = try #require(Reading("").configuration).kafka
-        #expect(standard.properties(for: .consumer)["session.timeout.ms"] == "6000")
-        #expect(standard.properties(for: .consumer)["heartbeat.interval.ms"] == "250")
-        #expect(standard.properties(for: .consumer)["group.id"] == "pushmill")
-        #expect(standard.properties(for: .consumer)["auto.offset.reset"] == "earliest")
+        expect(standard.properties(for: .consumer)["session.timeout.ms"], is: "6000")
+        expect(standard.properties(for: .consumer)["heartbeat.interval.ms"], is: "250")
+        expect(standard.properties(for: .consumer)["group.id"], is: "pushmill")
+        expect(standard.properties(for: .consumer)["auto.offset.reset"], is: "earliest")
         let common = try #require(Reading("kafka: { session.timeout.ms: 45000 }").configuration).kafka
-        #expect(common.properties(for: .consumer)["session.timeout.ms"] == "45000")
+        expect(common.properties(for: .consumer)["session.timeout.ms"], is: "45000")
         let own = try #require(
             Reading("kafka: { linger.ms: 1, producer: { linger.ms: 2 } }").configuration
         ).kafka
-        #expect(own.properties(for: .producer)["linger.ms"] == "2")
-        #expect(own.properties(for: .consumer)["linger.ms"] == "1")
+        expect(own.properties(for: .producer)["linger.ms"], is: "2")
+        expect(own.properties(for: .consumer)["linger.ms"], is: "1")
     }
 
     @Test("Every mistake is found at once, in the order of the file") func everything() {
@@ -102,8 +102,9 @@ struct ConfigurationTests {
             log: { level: warn, level: info }
             """,
             environment: ["PUSHMILL_DELIVERY_DRAIN": "5", "PUSHMILL_TOPIC_OUTPUT": "x"])
-        #expect(
-            reading.problems == [
+        expect(
+            reading.problems,
+            is: [
                 "f.yaml:2:22: kafka.bootstrap.servers: expected one value, found a list",
                 "f.yaml:3:35: kafka.consumer.enable.auto.commit: is reserved: an offset is committed when the output"
                     + " is acknowledged, not after a time",
@@ -215,16 +216,16 @@ struct ConfigurationTests {
             ),
         ])
     func crossChecks(yaml: String, problems: [String]) {
-        #expect(Reading(yaml).problems == problems.map { "f.yaml:\($0)" })
+        expect(Reading(yaml).problems, is: problems.map { "f.yaml:\($0)" })
     }
 
     @Test("The changelog of a stage of one's own that counts is no other topic either")
     func ownCounter() throws {
         let configuration = try #require(Reading("topics: { output: push.badges }").configuration)
         let problems = configuration.countingProblems(of: "counter")
-        #expect(
-            problems.map { "\($0.path.joined(separator: ".")): \($0.message)" }
-                == ["topics.badge-changelog: push.badges is the output topic already"])
+        expect(
+            problems.map { "\($0.path.joined(separator: ".")): \($0.message)" },
+            is: ["topics.badge-changelog: push.badges is the output topic already"])
     }
 
     @Test(
@@ -249,8 +250,8 @@ struct ConfigurationTests {
             let parts = problem.split(separator: ": ", maxSplits: 1)
             return "f.yaml:1:\(parts[0]): stages.contact.co-partitioned: \(parts[1])"
         }
-        #expect(reading.problems == expected)
-        #expect(reading.configuration?.contactTopic == topic)
+        expect(reading.problems, is: expected)
+        expect(reading.configuration?.contactTopic, is: topic)
     }
 
     @Test(
@@ -260,9 +261,9 @@ struct ConfigurationTests {
             ("0.0.0.0:9464", false), ("\"[::]:9464\"", false), ("\":9464\"", false), ("10.0.0.1:1", false),
         ])
     func token(listen: String, isLoopback: Bool) throws {
-        #expect(Reading("admin: { listen: \(listen) }").problems.isEmpty == isLoopback)
+        expect(Reading("admin: { listen: \(listen) }").problems.isEmpty, is: isLoopback)
         let open = Reading("admin: { listen: \(listen), token-file: token }")
-        #expect(open.configuration?.admin.tokenFile == "/etc/pushmill/token")
+        expect(open.configuration?.admin.tokenFile, is: "/etc/pushmill/token")
     }
 
     @Test(
@@ -273,9 +274,9 @@ struct ConfigurationTests {
         ])
     func listen(text: String) {
         let reading = Reading("admin: { listen: \(text), token-file: t }")
-        #expect(reading.problems.count == 1)
-        #expect(
-            reading.problems.first?.contains("expected a numeric address and a port such as 127.0.0.1:9464") == true)
+        expect(reading.problems.count, is: 1)
+        expect(
+            reading.problems.first?.contains("expected a numeric address and a port such as 127.0.0.1:9464"), is: true)
     }
 }
 

@@ -20,16 +20,16 @@ struct EnvironmentTests {
                 "PUSHMILL_STAGES_DECRYPT_WHEN_CATEGORY": "A", "PUSHMILL_ADMIN_TOKEN_FILE": "", "PATH": "/bin",
                 "PORT": "1",
             ])
-        #expect(reading.problems == [])
+        expect(reading.problems, is: [])
         let configuration = try #require(reading.configuration)
-        #expect(configuration.kafka.common["bootstrap.servers"] == "b:9092")
-        #expect(configuration.kafka.consumer["session.timeout.ms"] == "7000")
-        #expect(configuration.kafka.consumer["group.instance.id"] == "pod-1")
+        expect(configuration.kafka.common["bootstrap.servers"], is: "b:9092")
+        expect(configuration.kafka.consumer["session.timeout.ms"], is: "7000")
+        expect(configuration.kafka.consumer["group.instance.id"], is: "pod-1")
         #expect(configuration.kafka.common["consumer.group.instance.id"] == nil)
-        #expect(configuration.state.file == "/etc/pushmill/s.sqlite")
-        #expect(configuration.delivery.shard.checkpointInterval == .seconds(1))
-        #expect(configuration.topics.input == ["x", "y"])
-        #expect(configuration.stages.first?.condition.categories == ["A"])
+        expect(configuration.state.file, is: "/etc/pushmill/s.sqlite")
+        expect(configuration.delivery.shard.checkpointInterval, is: .seconds(1))
+        expect(configuration.topics.input, is: ["x", "y"])
+        expect(configuration.stages.first?.condition.categories, is: ["A"])
         let shown = YAMLText.render(configuration.effective)
         #expect(shown.contains("keys: /k\n"))
         #expect(shown.contains("digest: md5\n"))
@@ -43,8 +43,8 @@ struct EnvironmentTests {
         let folder = try TemporaryFolder()
         var file = try FileBytes(path: folder.write(bytes, to: "secret"))
         let text = try? SecretText.text(of: &file, "secret")
-        #expect(text == (bytes == [103, 10] ? "g" : nil))
-        #expect(file.bytes == [UInt8](repeating: 0, count: bytes.count))
+        expect(text, is: (bytes == [103, 10] ? "g" : nil))
+        expect(file.bytes, is: [UInt8](repeating: 0, count: bytes.count))
     }
 
     // (trust 6)
@@ -60,7 +60,7 @@ struct EnvironmentTests {
                 "PUSHMILL_KAFKA_CONSUMER_SSL_KEY_PASSWORD_FILE": secret,
                 "PUSHMILL_KAFKA_SSL_KEYSTORE_PASSWORD_FILE": "none",
             ])
-        #expect(reading.problems == [])
+        expect(reading.problems, is: [])
         let configuration = try #require(reading.configuration)
         let shown = YAMLText.render(configuration.effective)
         #expect(shown.contains("sasl.password-file: \(password)\n"))
@@ -70,8 +70,9 @@ struct EnvironmentTests {
             _ = try configuration.kafka.client(.consumer)
             Issue.record("a file that is not there was read")
         } catch {
-            #expect(
-                "\(error)" == "pushmill: kafka.ssl.keystore.password-file: cannot read /etc/pushmill/none: "
+            expect(
+                "\(error)",
+                is: "pushmill: kafka.ssl.keystore.password-file: cannot read /etc/pushmill/none: "
                     + "No such file or directory")
         }
         let sound = try #require(
@@ -79,12 +80,12 @@ struct EnvironmentTests {
                 "kafka: { sasl.password-file: \(password), producer: { ssl.key.pem-file: \(key) }, "
                     + "consumer: { ssl.key.password-file: \(secret) } }"
             ).configuration)
-        #expect(try sound.kafka.client(.consumer)["sasl.password"] == "geheim ")
-        #expect(try sound.kafka.client(.consumer)["ssl.key.password"] == "client")
+        try expect(sound.kafka.client(.consumer)["sasl.password"], is: "geheim ")
+        try expect(sound.kafka.client(.consumer)["ssl.key.password"], is: "client")
         #expect(try sound.kafka.client(.consumer)["sasl.password-file"] == nil)
-        #expect(try sound.kafka.client(.producer)["ssl.key.pem"] == "-----BEGIN\nKEY")
+        try expect(sound.kafka.client(.producer)["ssl.key.pem"], is: "-----BEGIN\nKEY")
         let oauth = "sasl.oauthbearer.client.secret"
-        #expect(KafkaSettings.secret(ofFile: "\(oauth)-file") == oauth)
+        expect(KafkaSettings.secret(ofFile: "\(oauth)-file"), is: oauth)
     }
 
     // (trust 6)
@@ -93,10 +94,10 @@ struct EnvironmentTests {
         let problems = Reading(
             "kafka: { linger.ms-file: a, sasl.password-file: b, sasl.password: c, my.password-file: d }"
         ).problems
-        #expect(problems.count == 3)
-        #expect(problems.first?.contains("kafka.linger.ms-file: librdkafka has no such property") == true)
-        #expect(problems.dropFirst().first?.hasSuffix("sasl.password is there too: keep one of them") == true)
-        #expect(problems.last?.contains("kafka.my.password-file: librdkafka has no such property") == true)
+        expect(problems.count, is: 3)
+        expect(problems.first?.contains("kafka.linger.ms-file: librdkafka has no such property"), is: true)
+        expect(problems.dropFirst().first?.hasSuffix("sasl.password is there too: keep one of them"), is: true)
+        expect(problems.last?.contains("kafka.my.password-file: librdkafka has no such property"), is: true)
     }
 
     @Test(
@@ -107,7 +108,7 @@ struct EnvironmentTests {
         ])
     func unknown(name: String, question: String) {
         let problems = Reading("", environment: [name: "x"]).problems
-        #expect(problems == ["\(name): no setting goes by this name\(question)"])
+        expect(problems, is: ["\(name): no setting goes by this name\(question)"])
     }
 
     @Test("A stage's own setting may have a name that Kubernetes' variables have too")
@@ -123,7 +124,7 @@ struct EnvironmentTests {
                 "PUSHMILL_STAGES_RELAY_SERVICE_HOST": "b", "PUSHMILL_STAGES_RELAY_SERVICE_PORT": "2",
                 "PUSHMILL_STAGES_RELAY_PORT": "tcp://10.0.0.1:9464",
             ], registry: StageRegistry(adding: [relay]))
-        #expect(reading.problems == [])
+        expect(reading.problems, is: [])
         let shown = YAMLText.render(try #require(reading.configuration).effective)
         #expect(shown.contains("service-host: b\n"))
         #expect(shown.contains("service-port: 2\n"))
@@ -140,8 +141,8 @@ struct EnvironmentTests {
             ("PUSHMILL_1_ENV_PUSHMILL_ADMIN_LISTEN", "0.0.0.0:9464"), ("PUSHMILL_TEST_BROKERS", "a:9092"),
         ])
     func foreign(name: String, value: String) {
-        #expect(Reading("", environment: [name: value]).problems == [])
+        expect(Reading("", environment: [name: value]).problems, is: [])
         let own = ["PUSHMILL_PORT": "9464", "PUSHMILL_ADMIN_PORT_X_TCP": "1", "PUSHMILL_NAME": "a"]
-        #expect(Reading("", environment: own).problems.count == 3)
+        expect(Reading("", environment: own).problems.count, is: 3)
     }
 }

@@ -1,4 +1,5 @@
 import PushmillEngine
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -49,7 +50,7 @@ struct KafkaPropertyTests {
         ])
     func problems(properties: String, problem: String) {
         let reading = Reading("kafka: { \(properties) }")
-        #expect(reading.problems == ["f.yaml:\(problem)"])
+        expect(reading.problems, is: ["f.yaml:\(problem)"])
     }
 
     @Test(
@@ -65,7 +66,7 @@ struct KafkaPropertyTests {
         for security in ["", "security.protocol: sasl_ssl, ssl.ca.location: none.pem, sasl.password-file: none, "] {
             let configuration = try #require(Reading("kafka: { \(security)\(properties) }").configuration)
             let error = #expect(throws: ProgramError.self) { try configuration.checkClients() }
-            #expect(error?.exitCode == .configuration)
+            expect(error?.exitCode, is: .configuration)
             #expect(
                 error?.description.contains("of the \(section): ") == true && error?.description.contains(what) == true)
         }
@@ -102,8 +103,8 @@ struct KafkaPropertyTests {
         ])
     func empty(property: String) {
         let problems = Reading("kafka: { \(property) }\ndelivery: { guarantee: exactly-once }").problems
-        #expect(problems.count == 1)
-        #expect(problems.first?.hasSuffix(": is empty: give it a value, or leave it out") == true)
+        expect(problems.count, is: 1)
+        expect(problems.first?.hasSuffix(": is empty: give it a value, or leave it out"), is: true)
     }
 
     @Test(
@@ -122,7 +123,7 @@ struct KafkaPropertyTests {
     func login(property: String) {
         let problems = Reading("kafka: { \(property) }").problems
         #expect(problems.count == 1 && problems.first?.contains("bootstrap.servers: has an @ in it") == true)
-        #expect(problems.first?.contains("geheim") == false)
+        expect(problems.first?.contains("geheim"), is: false)
     }
 
     @Test("What it knows passes, aliases and properties of topics too")
@@ -137,7 +138,7 @@ struct KafkaPropertyTests {
               consumer: { group.instance.id: a, auto.offset.reset: latest, queued.min.messages: 10 }
               producer: { linger.ms: 1, compression.codec: lz4 }
             """
-        #expect(Reading(yaml).problems == [])
+        expect(Reading(yaml).problems, is: [])
     }
 
     @Test(
@@ -149,7 +150,7 @@ struct KafkaPropertyTests {
     func reset(word: String, reset: ShardSettings.Reset) throws {
         for yaml in ["kafka: { auto.offset.reset: \(word) }", "kafka: { consumer: { auto.offset.reset: \(word) } }"] {
             let configuration = try #require(Reading(yaml).configuration)
-            #expect(try EngineSettings(configuration).shard.reset == reset)
+            try expect(EngineSettings(configuration).shard.reset, is: reset)
         }
     }
 

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -17,13 +18,13 @@ struct ReservedPropertyTests {
     @Test("They are refused with the reason, wherever they stand", arguments: refused)
     func refusedWithReason(section: String, name: String, value: String) {
         let inSection = Reading("kafka:\n  \(section):\n    \(name): \(value)\n").problems
-        #expect(inSection.count == 1)
+        expect(inSection.count, is: 1)
         let column = 5 + name.count + 2
-        #expect(inSection.first?.hasPrefix("f.yaml:3:\(column): kafka.\(section).\(name): is reserved: ") == true)
-        #expect(Reading("kafka:\n  \(name): \(value)\n").problems.count == 1)
+        expect(inSection.first?.hasPrefix("f.yaml:3:\(column): kafka.\(section).\(name): is reserved: "), is: true)
+        expect(Reading("kafka:\n  \(name): \(value)\n").problems.count, is: 1)
         let variable = "PUSHMILL_KAFKA_\(name.uppercased().map { $0 == "." ? "_" : String($0) }.joined())"
         let byVariable = Reading("", environment: [variable: value]).problems
-        #expect(byVariable.first?.hasPrefix("\(variable): kafka.\(name): is reserved: ") == true)
+        expect(byVariable.first?.hasPrefix("\(variable): kafka.\(name): is reserved: "), is: true)
     }
 
     @Test(
@@ -33,7 +34,7 @@ struct ReservedPropertyTests {
             ("partition.assignment.strategy", "cooperative-sticky"), ("acks", "all"), ("message.timeout.ms", "0"),
         ])
     func agreeing(name: String, value: String) {
-        #expect(Reading("kafka: { \(name): \(value) }").problems == [])
+        expect(Reading("kafka: { \(name): \(value) }").problems, is: [])
     }
 
     @Test(
@@ -43,15 +44,16 @@ struct ReservedPropertyTests {
         ])
     func exactlyOnce(name: String, value: String) {
         let yaml = "kafka: { producer: { \(name): \(value) } }\n"
-        #expect(Reading(yaml).problems.count == 1)
-        #expect(Reading(yaml + "delivery: { guarantee: exactly-once }").problems == [])
+        expect(Reading(yaml).problems.count, is: 1)
+        expect(Reading(yaml + "delivery: { guarantee: exactly-once }").problems, is: [])
     }
 
     @Test("librdkafka is asked about what somebody wrote, and not about defaults") func asked() {
         let reading = Reading(
             "kafka: { a.b: 1, consumer: { linger.ms: 2 }, producer: { group.id: 3 } }")
-        #expect(
-            reading.problems == [
+        expect(
+            reading.problems,
+            is: [
                 "f.yaml:1:15: kafka.a.b: librdkafka has no such property",
                 "f.yaml:1:41: kafka.consumer.linger.ms: is a property of producers",
                 "f.yaml:1:68: kafka.producer.group.id: is a property of consumers",

@@ -1,4 +1,5 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -18,9 +19,9 @@ struct SystemdUnitTests {
 
     @Test("A dynamic user gets its secrets as credentials, which the configuration can name")
     func credentials() throws {
-        #expect(values("DynamicUser") == ["yes"])
+        expect(values("DynamicUser"), is: ["yes"])
         let names = values("LoadCredential").compactMap { $0.split(separator: ":").first }
-        #expect(names == ["keys.jwks.json", "admin-token"])
+        expect(names, is: ["keys.jwks.json", "admin-token"])
         for name in names {
             #expect(lines.contains { $0.contains("/run/credentials/pushmill.service/\(name)") }, "\(name)")
         }
@@ -28,14 +29,14 @@ struct SystemdUnitTests {
 
     @Test("No number of quick ends is the last one")
     func restarts() {
-        #expect(values("Restart") == ["on-failure"])
-        #expect(values("StartLimitIntervalSec") == ["0"])
-        #expect(values("StartLimitBurst") == [])
+        expect(values("Restart"), is: ["on-failure"])
+        expect(values("StartLimitIntervalSec"), is: ["0"])
+        expect(values("StartLimitBurst"), is: [])
     }
 
     @Test("A reload that comes too soon does not end it for good")
     func reload() {
-        #expect(values("ExecReload") == ["/bin/kill -HUP $MAINPID"])
-        #expect(values("RestartForceExitStatus") == ["SIGHUP"])
+        expect(values("ExecReload"), is: ["/bin/kill -HUP $MAINPID"])
+        expect(values("RestartForceExitStatus"), is: ["SIGHUP"])
     }
 }

@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -20,8 +21,8 @@ struct YAMLDocumentTests {
         ])
     func reads(text: String, tree: String) {
         let document = YAMLDocument(text)
-        #expect(document.problems == [])
-        #expect(document.root?.compact == tree)
+        expect(document.problems, is: [])
+        expect(document.root?.compact, is: tree)
     }
 
     @Test("Every value knows its line and column, counted in characters") func places() throws {
@@ -32,11 +33,11 @@ struct YAMLDocumentTests {
             Issue.record("another shape: \(root.compact)")
             return
         }
-        #expect(members[0].value.place == .file("f.yaml", line: 1, column: 4))
-        #expect(members[1].place == .file("f.yaml", line: 2, column: 1))
-        #expect(items[1].place == .file("f.yaml", line: 4, column: 5))
-        #expect(inner[1].place == .file("f.yaml", line: 4, column: 12))
-        #expect(inner[1].value.place == .file("f.yaml", line: 4, column: 15))
+        expect(members[0].value.place, is: .file("f.yaml", line: 1, column: 4))
+        expect(members[1].place, is: .file("f.yaml", line: 2, column: 1))
+        expect(items[1].place, is: .file("f.yaml", line: 4, column: 5))
+        expect(inner[1].place, is: .file("f.yaml", line: 4, column: 12))
+        expect(inner[1].value.place, is: .file("f.yaml", line: 4, column: 15))
     }
 
     @Test(
@@ -59,15 +60,15 @@ struct YAMLDocumentTests {
     func syntax(text: String, problem: String) {
         let document = YAMLDocument(text)
         #expect(document.root == nil)
-        #expect(document.problems.map(\.description) == ["f.yaml:\(problem)"])
+        expect(document.problems.map(\.description), is: ["f.yaml:\(problem)"])
     }
 
     @Test("Bytes that are not UTF-8 are told with their place")
     func notUTF8() {
         let document = YAMLDocument(Array("a: é\nb: é".utf8) + [0xFF, 0x0A], file: "f.yaml")
-        #expect(document.problems.map(\.description) == ["f.yaml:2:5: invalid leading UTF-8 octet"])
+        expect(document.problems.map(\.description), is: ["f.yaml:2:5: invalid leading UTF-8 octet"])
         let wide = YAMLDocument([0xFF, 0xFE, 0x61, 0x00], file: "f.yaml")
-        #expect(wide.problems.map(\.description) == ["f.yaml:1:1: invalid leading UTF-8 octet"])
+        expect(wide.problems.map(\.description), is: ["f.yaml:1:1: invalid leading UTF-8 octet"])
     }
 
     @Test(
@@ -94,13 +95,13 @@ struct YAMLDocumentTests {
     func refused(text: String, problems: [String]) {
         let document = YAMLDocument(text)
         #expect(document.root != nil)
-        #expect(document.problems.map(\.description) == problems.map { "f.yaml:\($0)" })
+        expect(document.problems.map(\.description), is: problems.map { "f.yaml:\($0)" })
     }
 
     @Test("A second document is refused") func second() {
         let document = YAMLDocument("a: 1\n---\nb: 2\n")
         #expect(document.root == nil)
-        #expect(document.problems.map(\.description) == ["f.yaml:2:1: a second document; a configuration is one"])
+        expect(document.problems.map(\.description), is: ["f.yaml:2:1: a second document; a configuration is one"])
     }
 
     @Test(
@@ -115,7 +116,7 @@ struct YAMLDocumentTests {
     func bounded(piece: String, count: Int, problem: String) {
         let document = YAMLDocument(String(repeating: piece, count: count))
         #expect(document.root == nil)
-        #expect(document.problems.map(\.description) == [problem])
+        expect(document.problems.map(\.description), is: [problem])
     }
 
     @Test("A billion laughs is nothing to laugh about") func laughs() {
@@ -124,6 +125,6 @@ struct YAMLDocumentTests {
             text += "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", "))]\n"
         }
         let document = YAMLDocument(text)
-        #expect(document.problems.count == 101 + 900)
+        expect(document.problems.count, is: 101 + 900)
     }
 }

@@ -1,4 +1,5 @@
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -9,9 +10,9 @@ struct YAMLTextTests {
         let first = try #require(Reading(Example.text).configuration)
         let shown = YAMLText.render(first.effective)
         let again = Reading(shown)
-        #expect(again.problems == [])
-        #expect(again.configuration.map { YAMLText.render($0.effective) } == shown)
-        #expect(again.configuration?.effective.compact == first.effective.compact)
+        expect(again.problems, is: [])
+        expect(again.configuration.map { YAMLText.render($0.effective) }, is: shown)
+        expect(again.configuration?.effective.compact, is: first.effective.compact)
     }
 
     @Test("It reads as somebody would have written it") func looks() throws {
@@ -88,13 +89,13 @@ struct YAMLTextTests {
             """
         let configuration = try #require(
             Reading(yaml, environment: ["PUSHMILL_KAFKA_SSL_KEYSTORE_PASSWORD": "geheim"]).configuration)
-        #expect(configuration.kafka.properties(for: .producer)["sasl.password"] == "geheim")
+        expect(configuration.kafka.properties(for: .producer)["sasl.password"], is: "geheim")
         let shown = YAMLText.render(configuration.effective)
         #expect(!shown.contains("geheim"))
         #expect(!"\(configuration)".contains("geheim"))
         #expect(shown.contains("sasl.username: bob\n"))
         #expect(shown.contains("ssl.ca.location: /etc/pushmill/ca.pem\n"))
-        #expect(Reading(shown).configuration.map { YAMLText.render($0.effective) } == shown)
+        expect(Reading(shown).configuration.map { YAMLText.render($0.effective) }, is: shown)
     }
 
     @Test(
@@ -116,7 +117,7 @@ struct YAMLTextTests {
         }
         let tree = Setting(place: place, value: .map(members))
         let document = YAMLDocument(YAMLText.render(tree))
-        #expect(document.problems == [])
-        #expect(document.root?.compact == tree.compact)
+        expect(document.problems, is: [])
+        expect(document.root?.compact, is: tree.compact)
     }
 }

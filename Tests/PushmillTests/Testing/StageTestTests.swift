@@ -83,28 +83,28 @@ struct StageTestTests {
     func result() async {
         let test = StageTest(Greeting())
         let result = await test.run(payload, headers: ["recipient": "bert", "x": "1"], recipient: "anna")
-        #expect(result.outcome == .modified)
-        #expect(result.stages == ["greeting": .ok])
-        #expect(result.payload == #"{"aps":{"alert":{"body":"Hello bert"},"mutable-content":1}}"#)
-        #expect(result.headers["x"] == "1")
-        #expect(result.headers["pushmill-stages"] == "greeting=ok")
-        #expect(result.log == ["info: greeting: greets"])
+        expect(result.outcome, is: .modified)
+        expect(result.stages, is: ["greeting": .ok])
+        expect(result.payload, is: #"{"aps":{"alert":{"body":"Hello bert"},"mutable-content":1}}"#)
+        expect(result.headers["x"], is: "1")
+        expect(result.headers["pushmill-stages"], is: "greeting=ok")
+        expect(result.log, is: ["info: greeting: greets"])
         let next = await test.run(payload)
-        #expect(next.stages == ["greeting": .skipped])
-        #expect(next.log == [])
-        #expect(next.headers["pushmill-source"] == "test/0/1")
+        expect(next.stages, is: ["greeting": .skipped])
+        expect(next.log, is: [])
+        expect(next.headers["pushmill-source"], is: "test/0/1")
     }
 
     @Test("What is no notification is a dead letter with its reason, and what has expired may be dropped")
     func otherEnds() async throws {
         let letter = await StageTest(Greeting()).run("[")
-        #expect(letter.outcome == .deadLetter)
-        #expect(letter.reason == .notJSON)
-        #expect(letter.payload == "[")
+        expect(letter.outcome, is: .deadLetter)
+        expect(letter.reason, is: .notJSON)
+        expect(letter.payload, is: "[")
         let test = try await StageTest(configuration: "{ delivery: { expired: drop }, stages: [badge] }")
         let expiry = "\(StageTest.timestamp / 1000 - 1)"
         let dropped = await test.run(payload, headers: ["apns-expiration": expiry], recipient: "anna")
-        #expect(dropped.summary == "expired: dropped")
+        expect(dropped.summary, is: "expired: dropped")
         #expect(dropped.payload == nil)
     }
 
@@ -113,13 +113,13 @@ struct StageTestTests {
         .timeLimit(.minutes(1)))
     func deadline() async {
         let late = await StageTest(Greeting()).expire(payload, recipient: "anna")
-        #expect(late.summary == "best-attempt: greeting=expired")
-        #expect(late.body == "Hello")
+        expect(late.summary, is: "best-attempt: greeting=expired")
+        expect(late.body, is: "Hello")
         let hanging = Hanging()
         let test = StageTest(Greeting(), hanging)
         let result = await test.expire(payload, recipient: "anna") { await hanging.waitUntilBegun() }
-        #expect(result.summary == "best-attempt: greeting=ok,hanging=expired")
-        #expect(result.title == "Late")
+        expect(result.summary, is: "best-attempt: greeting=ok,hanging=expired")
+        expect(result.title, is: "Late")
         await hanging.waitUntilEnded()
     }
 
@@ -128,10 +128,10 @@ struct StageTestTests {
         let deaf = Deaf()
         let test = StageTest(deaf)
         let abandoned = await test.expire(payload) { for await _ in deaf.begun.stream {} }
-        #expect(abandoned.summary == "best-attempt: deaf=expired")
+        expect(abandoned.summary, is: "best-attempt: deaf=expired")
         deaf.released.continuation.finish()
         for await _ in deaf.ended.stream {}
-        #expect(await test.expire(payload).log == [])
+        await expect(test.expire(payload).log, is: [])
     }
 
     @Test("A moment that fails is told, and the deadline comes all the same", .timeLimit(.minutes(1)))
@@ -141,8 +141,8 @@ struct StageTestTests {
             await hanging.waitUntilBegun()
             throw CancellationError()
         }
-        #expect(result.summary == "best-attempt: hanging=expired")
-        #expect(result.log == ["error: once: CancellationError()"])
+        expect(result.summary, is: "best-attempt: hanging=expired")
+        expect(result.log, is: ["error: once: CancellationError()"])
     }
 
     @Test("A moment that returns when its message is over brings the next no deadline", .timeLimit(.minutes(1)))
@@ -157,8 +157,8 @@ struct StageTestTests {
         }
         held = nil
         if let gone { for await _ in gone {} }
-        #expect(first.summary == "modified: deadline=ok")
-        #expect(await test.run(payload).body == "30000000000")
+        expect(first.summary, is: "modified: deadline=ok")
+        await expect(test.run(payload).body, is: "30000000000")
     }
 
     @Test("A budget ends when the clock is moved that far, and not before", .timeLimit(.minutes(1)))
@@ -169,14 +169,14 @@ struct StageTestTests {
         await hanging.waitUntilBegun()
         await test.advance(by: .milliseconds(1999))
         await test.advance(by: .milliseconds(1))
-        #expect(await result.summary == "modified: hanging=expired,greeting=ok")
+        await expect(result.summary, is: "modified: hanging=expired,greeting=ok")
     }
 
     @Test("A budget of no time is over at once", .timeLimit(.minutes(1)))
     func noBudget() async {
         let result = await StageTest(Hanging(), budget: .zero).run(payload)
-        #expect(result.summary == "modified: hanging=expired")
-        #expect(result.title == "Late")
+        expect(result.summary, is: "modified: hanging=expired")
+        expect(result.title, is: "Late")
     }
 
     @Test("A configuration's catalog, contacts and counts are what the test says")
@@ -193,10 +193,10 @@ struct StageTestTests {
         let payload =
             #"{"aps":{"alert":{"loc-key":"SENT","loc-args":["{contact:c1}"]},"badge":2,"mutable-content":1}}"#
         let first = await test.run(payload, headers: ["locale": "pl"], recipient: "anna")
-        #expect(first.summary == "modified: localize=ok,contact=ok,badge=ok")
-        #expect(first.body == "Zoë napisała")
-        #expect(first.badge == 5)
-        #expect(await test.run(payload, recipient: "anna").badge == 7)
+        expect(first.summary, is: "modified: localize=ok,contact=ok,badge=ok")
+        expect(first.body, is: "Zoë napisała")
+        expect(first.badge, is: 5)
+        await expect(test.run(payload, recipient: "anna").badge, is: 7)
     }
 
     @Test("A contact without a name that can be seen is nobody's, as in a store")
@@ -205,10 +205,10 @@ struct StageTestTests {
             configuration: "stages: [contact: { source: state }]",
             contacts: ["anna": ["c1": " ", "c2": "\u{1}"], "*": ["c1": "Zoë"]])
         let shared = await test.run(payload.replacing("?", with: "{contact:c1}"), recipient: "anna")
-        #expect(shared.body == "Zoë")
+        expect(shared.body, is: "Zoë")
         let unknown = await test.run(payload.replacing("?", with: "{contact:c2}"), recipient: "anna")
-        #expect(unknown.summary == "modified: contact=miss")
-        #expect(unknown.body == "Someone")
+        expect(unknown.summary, is: "modified: contact=miss")
+        expect(unknown.body, is: "Someone")
     }
 
     @Test("Who is written with other bytes is another, as in a store")
@@ -220,7 +220,7 @@ struct StageTestTests {
         let known = await test.run(payload, recipient: "Zo\u{EB}")
         #expect(known.body == "Father" && known.badge == 4)
         let identifier = await test.run(payload.replacing("\u{EB}", with: "e\u{308}"), recipient: "Zo\u{EB}")
-        #expect(identifier.summary == "modified: contact=miss,badge=ok")
+        expect(identifier.summary, is: "modified: contact=miss,badge=ok")
         let owner = await test.run(payload, recipient: "Zoe\u{308}")
         #expect(owner.summary == "modified: contact=miss,badge=ok" && owner.badge == 1)
     }
@@ -231,8 +231,8 @@ struct StageTestTests {
         let payload =
             #"{"aps":{"alert":{"loc-key":"PHOTOS","loc-args":["2","{contact:c1}"]},"badge":1,"mutable-content":1}}"#
         let result = await test.run(payload, headers: ["locale": "pl"], recipient: "anna")
-        #expect(result.summary == "modified: decrypt=skipped,localize=ok,contact=ok,badge=ok")
-        #expect(result.body == "2 nowe zdjęcia od: Zoë Martin")
+        expect(result.summary, is: "modified: decrypt=skipped,localize=ok,contact=ok,badge=ok")
+        expect(result.body, is: "2 nowe zdjęcia od: Zoë Martin")
     }
 
     @Test("Golden files are written, compared by field, and missed where they are not there")
@@ -242,11 +242,11 @@ struct StageTestTests {
         try folder.write(payload, to: "anna.json")
         try folder.write("recipient: anna\nx: 1\n", to: "anna.headers")
         try folder.write(payload, to: "nobody.json")
-        #expect(
-            try await test.changes(in: folder.path, isUpdate: false).map(\.description)
-                == ["anna", "nobody"].map { "\($0): no result is expected yet: PUSHMILL_TEST_UPDATE=1 writes it" })
-        #expect(try await test.changes(in: folder.path, isUpdate: true) == [])
-        #expect(try await test.changes(in: folder.path) == [])
+        try await expect(
+            test.changes(in: folder.path, isUpdate: false).map(\.description),
+            is: ["anna", "nobody"].map { "\($0): no result is expected yet: PUSHMILL_TEST_UPDATE=1 writes it" })
+        try await expect(test.changes(in: folder.path, isUpdate: true), is: [])
+        try await expect(test.changes(in: folder.path), is: [])
 
         // As editors of other systems end lines.
         try folder.write("recipient: bert\r\nx: 1\r\n", to: "anna.headers")
@@ -254,8 +254,9 @@ struct StageTestTests {
         folder.delete("nobody.expected")
         try folder.write("modified: greeting=ok\r\n\(payload)\r\n", to: "nobody.expected")
         try folder.write("passed: \n", to: "gone.expected")
-        #expect(
-            try await test.changes(in: folder.path).map(\.description) == [
+        try await expect(
+            test.changes(in: folder.path).map(\.description),
+            is: [
                 #"anna: ~ /aps/alert/body: "Hello anna" -> "Hello bert""#,
                 "nobody: modified: greeting=ok -> modified: greeting=skipped",
                 "nobody: the payload is spelled otherwise",
@@ -267,7 +268,7 @@ struct StageTestTests {
         "Golden files are written where the variable is 1, and with nothing else in it",
         arguments: [("1", true), ("0", false), ("false", false), ("", false)])
     func update(_ value: String, _ isUpdate: Bool) {
-        #expect(StageTest.isUpdate([StageTest.updateVariable: value]) == isUpdate)
+        expect(StageTest.isUpdate([StageTest.updateVariable: value]), is: isUpdate)
         #expect(!StageTest.isUpdate([:]))
     }
 
@@ -283,7 +284,7 @@ struct StageTestTests {
         async let changes = test.changes(in: path, isUpdate: false)
         await hanging.waitUntilBegun()
         await test.advance(by: .seconds(2))
-        #expect(try await changes == [])
+        try await expect(changes, is: [])
         withExtendedLifetime(folder) {}
     }
 
@@ -294,11 +295,11 @@ struct StageTestTests {
         try folder.write("", to: "empty.json")
         try folder.write(payload, to: "expired.json")
         try folder.write("apns-expiration: 1\n", to: "expired.headers")
-        #expect(try await test.changes(in: folder.path, isUpdate: true) == [])
-        #expect(try await test.changes(in: folder.path, isUpdate: false) == [])
+        try await expect(test.changes(in: folder.path, isUpdate: true), is: [])
+        try await expect(test.changes(in: folder.path, isUpdate: false), is: [])
         folder.delete("empty.expected")
         try folder.write("expired: dropped\n", to: "empty.expected")
-        #expect(try await test.changes(in: folder.path, isUpdate: false).map(\.name) == ["empty", "empty"])
+        try await expect(test.changes(in: folder.path, isUpdate: false).map(\.name), is: ["empty", "empty"])
     }
 
     @Test("A payload that is no UTF-8 is the dead letter that a service makes of it")
@@ -307,7 +308,7 @@ struct StageTestTests {
         try folder.write(payload.utf8.map { $0 == UInt8(ascii: "?") ? 0xE9 : $0 }, to: "latin.json")
         try folder.write("?\n", to: "latin.expected")
         let changes = try await StageTest(Greeting()).changes(in: folder.path, isUpdate: false)
-        #expect(changes.first?.what.hasPrefix("? -> dead-letter: not-json") == true)
+        expect(changes.first?.what.hasPrefix("? -> dead-letter: not-json"), is: true)
     }
 
     @Test("A golden file tells a text that is composed in another way")
@@ -315,8 +316,8 @@ struct StageTestTests {
         let folder = try TemporaryFolder()
         let test = StageTest(Greeting())
         try folder.write("{\"aps\":{\"alert\":\"Zo\u{EB}\"}}", to: "zoe.json")
-        #expect(try await test.changes(in: folder.path, isUpdate: true) == [])
+        try await expect(test.changes(in: folder.path, isUpdate: true), is: [])
         try folder.write("{\"aps\":{\"alert\":\"Zoe\u{308}\"}}", to: "zoe.json")
-        #expect(try await test.changes(in: folder.path).count == 1)
+        try await expect(test.changes(in: folder.path).count, is: 1)
     }
 }

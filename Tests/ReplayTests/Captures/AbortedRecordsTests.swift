@@ -22,19 +22,19 @@ struct AbortedRecordsTests {
         let producer = try OutputProducer(
             ClientProperties([("bootstrap.servers", Self.brokers ?? ""), ("transactional.id", name)]),
             signal: WakeSignal(), log: { _, _, _ in })
-        #expect(producer.initializeTransactions(milliseconds: 30_000) == .done)
+        expect(producer.initializeTransactions(milliseconds: 30_000), is: .done)
         for (value, isCommitted) in [("one", true), ("two", false), ("three", true), ("four", false)] {
-            #expect(producer.beginTransaction() == .done)
+            expect(producer.beginTransaction(), is: .done)
             try store(value, in: try producer.topic(name), by: producer)
             let ended =
                 isCommitted
                 ? producer.commitTransaction(milliseconds: 30_000) : producer.abortTransaction(milliseconds: 30_000)
-            #expect(ended == .done)
+            expect(ended, is: .done)
         }
         let source = try TopicRecords(TopicRange(topic: name), properties)
         var texts: [String?] = []
         while case let some = try source.next(100), !some.isEmpty { texts += some.map(\.payloadText) }
-        #expect(texts == ["one", "three"])
+        expect(texts, is: ["one", "three"])
     }
 
     /// Returns when the brokers have it, be it committed later or not.

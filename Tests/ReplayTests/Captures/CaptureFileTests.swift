@@ -32,18 +32,18 @@ struct CaptureFileTests {
         records[8].payload = []
         let file = try ReportFile(path: "\(folder.path)/\(name)")
         for record in records { try file.write(Array(record.line.utf8)) }
-        #expect(folder.names == ["\(name).partial"])
+        expect(folder.names, is: ["\(name).partial"])
         try file.close()
-        #expect(folder.names == [name])
-        #expect(try await read("\(folder.path)/\(name)") == records)
+        expect(folder.names, is: [name])
+        try await expect(read("\(folder.path)/\(name)"), is: records)
         let magic = try folder.read(name).prefix(2)
-        #expect((magic == [0x1F, 0x8B]) == name.hasSuffix(".gz"))
+        expect((magic == [0x1F, 0x8B]), is: name.hasSuffix(".gz"))
     }
 
     @Test("A capture that begins with a byte order mark is read")
     func mark() async throws {
         let record = RecordEnvelope("x")
-        #expect(try await read(folder.write("\u{FEFF}\(record.line)", to: "capture.jsonl")) == [record])
+        try await expect(read(folder.write("\u{FEFF}\(record.line)", to: "capture.jsonl")), is: [record])
     }
 
     /// (trust 7)
@@ -53,16 +53,16 @@ struct CaptureFileTests {
         try folder.write("half", to: "capture.jsonl.partial", mode: 0o666)
         try withoutFileMask {
             let file = try ReportFile(path: path)
-            #expect(try folder.mode(of: "capture.jsonl.partial") == 0o600)
+            try expect(folder.mode(of: "capture.jsonl.partial"), is: 0o600)
             try file.write(Array(RecordEnvelope("x").line.utf8))
             try file.close()
         }
-        #expect(try folder.mode(of: "capture.jsonl") == 0o600)
+        try expect(folder.mode(of: "capture.jsonl"), is: 0o600)
         // Nor does a link that somebody has put there lead to a file of theirs.
         let other = try folder.write("theirs", to: "other", mode: 0o666)
         try #require(symlink(other, "\(path).partial") == 0)
         try ReportFile(path: path).close()
-        #expect(try folder.read("other") == Array("theirs".utf8))
+        try expect(folder.read("other"), is: Array("theirs".utf8))
     }
 
     @Test(
@@ -77,8 +77,8 @@ struct CaptureFileTests {
     func badLine(_ text: String, _ line: Int, _ what: String) async throws {
         let path = try folder.write(text, to: "capture.jsonl")
         let error = await #expect(throws: ReplayError.self) { _ = try await read(path) }
-        #expect(error?.description.hasPrefix("\(path): line \(line): ") == true)
-        #expect(error?.description.contains(what) == true)
+        expect(error?.description.hasPrefix("\(path): line \(line): "), is: true)
+        expect(error?.description.contains(what), is: true)
     }
 
     @Test("Compressed data that ends too early, or is damaged, is named with the line")
@@ -92,8 +92,8 @@ struct CaptureFileTests {
         let bytes = try folder.read("capture.jsonl.gz")
         try folder.write(Array(bytes.prefix(bytes.count / 2)), to: "capture.jsonl.gz")
         let error = await #expect(throws: ReplayError.self) { _ = try await read(path) }
-        #expect(error?.description.contains("the compressed data ends too early") == true)
-        #expect(error?.description.contains(": line ") == true)
+        expect(error?.description.contains("the compressed data ends too early"), is: true)
+        expect(error?.description.contains(": line "), is: true)
         var damaged = bytes
         for index in damaged.count / 2..<damaged.count / 2 + 50 { damaged[index] ^= 0x5A }
         try folder.write(damaged, to: "capture.jsonl.gz")
@@ -106,13 +106,13 @@ struct CaptureFileTests {
         let path = try folder.write(lines.joined(separator: "\n"), to: "golden.jsonl")
         let file = try CaptureFile(path: path, isOrdered: false, parallelism: 1)
         let error = await #expect(throws: ReplayError.self) { _ = try await Baseline.read([file], isWider: false) }
-        #expect(
-            error?.description == "\(path): line 3: events/0/0 has no header pushmill-source: it is no output")
+        expect(
+            error?.description, is: "\(path): line 3: events/0/0 has no header pushmill-source: it is no output")
     }
 
     @Test("A file that is not there is named")
     func missing() async throws {
         let error = await #expect(throws: ReplayError.self) { _ = try await read("\(folder.path)/none.jsonl") }
-        #expect(error?.description == "\(folder.path)/none.jsonl: No such file or directory")
+        expect(error?.description, is: "\(folder.path)/none.jsonl: No such file or directory")
     }
 }

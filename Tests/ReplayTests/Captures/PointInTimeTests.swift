@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillReplay
@@ -16,11 +17,11 @@ struct PointInTimeTests {
             ("1d", 1_799_913_600_000),
         ])
     func times(_ text: String, _ milliseconds: Int64) {
-        #expect(TopicRange.Bound(text, now: now) == .time(milliseconds))
+        expect(TopicRange.Bound(text, now: now), is: .time(milliseconds))
     }
 
     @Test("A bare number is an offset")
-    func offsets() { #expect(TopicRange.Bound("1200", now: now) == .offset(1200)) }
+    func offsets() { expect(TopicRange.Bound("1200", now: now), is: .offset(1200)) }
 
     @Test(
         "Anything else is none",

@@ -1,4 +1,5 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillReplay
@@ -25,7 +26,7 @@ struct RedactionTests {
         let shape =
             #/\{"aps":\{"alert":\{"title":"[A-Z][a-z][À-ö], [0-9]{2}!","body":"\{contact:[a-z][0-9]\} [a-z]{4} .[a-z]{3}","loc-key":"KEY"\},"category":"CHAT","badge":3,"mutable-content":1\},"token":"[A-Z]{3}-[0-9]{3}","n":[1-9][0-9]{3}e2\}/#
         #expect(redacted.wholeMatch(of: shape) != nil, "\(redacted)")
-        #expect(redacted.utf8.count == payload.utf8.count)
+        expect(redacted.utf8.count, is: payload.utf8.count)
         for word in ["Zoë", "42", "c1}", "ruft", "Änne", "ABC", "123", "4711"] { #expect(!redacted.contains(word)) }
     }
 
@@ -36,10 +37,10 @@ struct RedactionTests {
                 #"{"aps":{"alert":"Hi anna"}}"#, key: "anna", headers: [("recipient", "anna"), ("locale", "de")]))
         let name = String(decoding: first.key ?? [], as: UTF8.self)
         #expect(name != "anna")
-        #expect(first.header("recipient") == first.key)
-        #expect(first.header("locale") == Array("de".utf8))
+        expect(first.header("recipient"), is: first.key)
+        expect(first.header("locale"), is: Array("de".utf8))
         #expect(first.payloadText.hasSuffix("\(name)\"}}"))
-        #expect(Redaction().redacted(RecordEnvelope("{}", key: "anna")).key == first.key)
+        expect(Redaction().redacted(RecordEnvelope("{}", key: "anna")).key, is: first.key)
         #expect(Redaction().redacted(RecordEnvelope("{}", key: "anne")).key != first.key)
     }
 
@@ -64,10 +65,10 @@ struct RedactionTests {
             #"{"data_base64":"\#(String(decoding: data, as: UTF8.self))"}"#,
             headers: [("content-type", "application/cloudevents+json")])
         let redacted = Redaction().redacted(event)
-        #expect(redacted.payload?.count == event.payload?.count)
+        expect(redacted.payload?.count, is: event.payload?.count)
         let side = RecordSide(redacted)
         #expect(side.badge == "3" && side.body?.utf8.count == 12)
-        for word in ["secret", "words"] { #expect(side.body?.contains(word) == false) }
+        for word in ["secret", "words"] { expect(side.body?.contains(word), is: false) }
     }
 
     @Test(
@@ -80,7 +81,7 @@ struct RedactionTests {
         ])
     func unread(_ payload: String) throws {
         let redacted = redact(payload)
-        #expect(redacted.utf8.count == payload.utf8.count)
+        expect(redacted.utf8.count, is: payload.utf8.count)
         for word in ["secret", "words", "1234567", "٤٧١١", "४७११", "👍", "❤", "🇩🇪"] { #expect(!redacted.contains(word)) }
         _ = try JSONDocument(bytes: Array(redacted.utf8))
     }
@@ -90,7 +91,7 @@ struct RedactionTests {
         arguments: ["secret words", #"{"a":"secret","a":"words"}"#, #""secret words""#, #"["secret","words"]"#])
     func other(_ payload: String) {
         let redacted = redact(payload)
-        #expect(redacted.utf8.count == payload.utf8.count)
+        expect(redacted.utf8.count, is: payload.utf8.count)
         #expect(!redacted.contains("secret"))
         #expect(!redacted.contains("words"))
     }
@@ -100,7 +101,7 @@ struct RedactionTests {
         var record = RecordEnvelope("")
         record.payload = [0, 255, 1, 254, 2, 253, 3, 252]
         let redacted = Redaction().redacted(record).payload
-        #expect(redacted?.count == 8)
+        expect(redacted?.count, is: 8)
         #expect(redacted != record.payload)
     }
 }

@@ -38,18 +38,18 @@ struct TopicRecordsTests {
     @Test("Everything comes, one partition after another, each time in the same order")
     func everything() async throws {
         let records = try await broker.read(range())
-        #expect(records.map(\.partition) == Array(repeating: 0, count: 10) + Array(repeating: 1, count: 10))
-        #expect(records.map(\.offset) == Array(0..<10) + Array(0..<10))
-        #expect(try await broker.read(range()) == records)
-        #expect(try await broker.read(range { $0.partitions = [1, 0, 1] }) == records)
+        expect(records.map(\.partition), is: Array(repeating: 0, count: 10) + Array(repeating: 1, count: 10))
+        expect(records.map(\.offset), is: Array(0..<10) + Array(0..<10))
+        try await expect(broker.read(range()), is: records)
+        try await expect(broker.read(range { $0.partitions = [1, 0, 1] }), is: records)
     }
 
     @Test("Offsets bound each partition, and may lie beyond its ends")
     func offsets() async throws {
         let middle = try await broker.read(range { ($0.from, $0.to) = (.offset(3), .offset(7)) })
-        #expect(places(middle) == ["0: 3-6", "1: 3-6"])
+        expect(places(middle), is: ["0: 3-6", "1: 3-6"])
         let beyond = try await broker.read(range { ($0.from, $0.to, $0.partitions) = (.offset(8), .offset(99), [1]) })
-        #expect(places(beyond) == ["1: 8-9"])
+        expect(places(beyond), is: ["1: 8-9"])
         let nothing = try await broker.read(range { $0.from = .offset(500) })
         #expect(nothing.isEmpty)
     }
@@ -62,7 +62,7 @@ struct TopicRecordsTests {
         ])
     func scanned(_ from: Int64, _ to: Int64, _ expected: [String]) async throws {
         let records = try await broker.read(range { ($0.from, $0.to) = (.time(start + from), .time(start + to)) })
-        #expect(places(records) == expected)
+        expect(places(records), is: expected)
     }
 
     @Test("Times are those of the brokers' index where it answers")
@@ -72,7 +72,7 @@ struct TopicRecordsTests {
         }
         let records = try await broker.read(range { ($0.from, $0.to) = (.time(4000), .time(6000)) }, timeIndex: index)
         // Partition 1 has no answer; every record there is younger than the times asked for.
-        #expect(places(records) == ["0: 4-5"])
+        expect(places(records), is: ["0: 4-5"])
     }
 
     @Test("An offset that the log no longer holds is an error")
@@ -83,8 +83,8 @@ struct TopicRecordsTests {
         let error = await #expect(throws: ReplayError.self) {
             try await broker.read(range { ($0.partitions, $0.from) = ([0], .offset(0)) })
         }
-        #expect(error?.description.hasPrefix("topic events: partition 0 holds offsets from ") == true)
-        #expect(error?.description.hasSuffix(" on; 0 is gone") == true)
+        expect(error?.description.hasPrefix("topic events: partition 0 holds offsets from "), is: true)
+        expect(error?.description.hasSuffix(" on; 0 is gone"), is: true)
     }
 
     @Test("Records that are deleted before they are read are an error")
@@ -95,7 +95,7 @@ struct TopicRecordsTests {
         let error = #expect(throws: ReplayError.self) {
             while try !source.next(1000).isEmpty {}
         }
-        #expect(error?.description.contains("whose records were deleted meanwhile") == true)
+        expect(error?.description.contains("whose records were deleted meanwhile"), is: true)
     }
 
     @Test("A partition or a topic that is not there is an error")
@@ -103,7 +103,7 @@ struct TopicRecordsTests {
         let partition = await #expect(throws: ReplayError.self) {
             try await broker.read(range { $0.partitions = [5] })
         }
-        #expect(partition?.description == "topic events: has no partition 5: its 2 are numbered from 0")
+        expect(partition?.description, is: "topic events: has no partition 5: its 2 are numbered from 0")
         try broker.cluster.createTopic("gone", partitions: 1)
         broker.cluster.setTopicError("gone", code: 3)
         await #expect(throws: ReplayError.self) { try await broker.read(TopicRange(topic: "gone")) }
@@ -116,8 +116,8 @@ struct TopicRecordsTests {
         try broker.publish([RecordEnvelope("late", partition: 1)], to: "events")
         var late: [RecordEnvelope] = []
         while late.isEmpty { late = try source.follow(milliseconds: 100) }
-        #expect(late.map(\.payloadText) == ["late"])
-        #expect(late.map(\.offset) == [10])
+        expect(late.map(\.payloadText), is: ["late"])
+        expect(late.map(\.offset), is: [10])
     }
 
     @Test("Following from an offset that a partition has not reached begins when it has")
@@ -128,8 +128,8 @@ struct TopicRecordsTests {
         try broker.publish((10..<12).map { RecordEnvelope("\($0)", partition: 1) }, to: "events")
         var late: [RecordEnvelope] = []
         while late.isEmpty { late = try source.follow(milliseconds: 100) }
-        #expect(late.map(\.payloadText) == ["11"])
-        #expect(late.map(\.offset) == [11])
+        expect(late.map(\.payloadText), is: ["11"])
+        expect(late.map(\.offset), is: [11])
     }
 
     @Test("Records that are deleted before they are followed are an error, also where others come")
@@ -142,7 +142,7 @@ struct TopicRecordsTests {
         let error = #expect(throws: ReplayError.self) {
             while true { _ = try source.follow(milliseconds: 100) }
         }
-        #expect(error?.description.contains("whose records were deleted meanwhile") == true)
+        expect(error?.description.contains("whose records were deleted meanwhile"), is: true)
     }
 
     @Test("A capture stops at its limit, and when it is told to")
@@ -158,11 +158,11 @@ struct TopicRecordsTests {
                 write: { bytes throws(ReplayError) in
                     lines += String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) }
                 }, isOver: { isOver(seen) }, progress: { seen = $0 })
-            #expect(count == lines.count)
+            expect(count, is: lines.count)
             return lines
         }
-        #expect(try await captured(13).count == 13)
-        #expect(try await captured(.max, isOver: { $0 == 20 }).count == 20)
+        try await expect(captured(13).count, is: 13)
+        try await expect(captured(.max, isOver: { $0 == 20 }).count, is: 20)
     }
 
     @Test(
@@ -209,10 +209,10 @@ struct TopicRecordsTests {
         let servers = broker.cluster.bootstrapServers
         let command = "kcat -C -b \(servers) -t events -o beginning -e -J -q > \(path)"
         let pipe = try #require(popen(command, "r"))
-        #expect(pclose(pipe) == 0)
+        expect(pclose(pipe), is: 0)
         let source = try CaptureFile(path: path, isOrdered: true, parallelism: 1)
         let theirs = try await source.next(1000).sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
-        #expect(theirs == (try await broker.read(range())))
-        #expect(theirs.last?.payload == [0, 255, 128, 65])
+        expect(theirs, is: (try await broker.read(range())))
+        expect(theirs.last?.payload, is: [0, 255, 128, 65])
     }
 }

@@ -50,16 +50,16 @@ struct RedriveTests {
     func restored() async throws {
         let bytes: [UInt8] = [0, 255, 128, 10, 13]
         try broker.publish([letter(bytes, attempt: 2, more: [("pushmill-counted", "true")])], to: "dead")
-        #expect(try await redrive() == [.sent: 1])
+        try await expect(redrive(), is: [.sent: 1])
         let back = try #require(try await input().first)
-        #expect(back.payload == bytes)
-        #expect(back.key == Array("anna".utf8))
-        #expect(back.partition == 3)
-        #expect(back.timestamp == 1_700_000_000_000)
+        expect(back.payload, is: bytes)
+        expect(back.key, is: Array("anna".utf8))
+        expect(back.partition, is: 3)
+        expect(back.timestamp, is: 1_700_000_000_000)
         let headers = back.headers.map { header in
             "\(String(decoding: header.name, as: UTF8.self))=\(String(decoding: header.value ?? [], as: UTF8.self))"
         }
-        #expect(headers == ["locale=de", "pushmill-counted=true", "pushmill-attempt=2"])
+        expect(headers, is: ["locale=de", "pushmill-counted=true", "pushmill-attempt=2"])
     }
 
     @Test("A badge that was counted before is not counted again")
@@ -70,11 +70,11 @@ struct RedriveTests {
             letter(Array(payload.utf8), reason: "publish-failed", offset: 2, more: [("pushmill-counted", "true")]),
         ]
         try broker.publish(letters, to: "dead")
-        #expect(try await redrive() == [.sent: 2])
+        try await expect(redrive(), is: [.sent: 2])
         let badges = try await Scene().outputs(try await input()).map { output in
             NotificationContent(output)?.badge
         }
-        #expect(badges == [1, 1])
+        expect(badges, is: [1, 1])
     }
 
     @Test("What was sent before a letter whose topic is refused is remembered, and is not sent again")
@@ -93,30 +93,30 @@ struct RedriveTests {
         }
         await #expect(throws: ReplayError.self) { try await redriveBoth() }
         // Of the one that was not taken nobody says that it was sent.
-        #expect(told == [.sent, .sent, .sent])
+        expect(told, is: [.sent, .sent, .sent])
         broker.cluster.setTopicError("refused", code: 0)
-        #expect(try await redriveBoth() == [.done: 3, .sent: 1])
-        #expect(try await input().count == 3)
+        try await expect(redriveBoth(), is: [.done: 3, .sent: 1])
+        try await expect(input().count, is: 3)
     }
 
     @Test("What was sent is remembered, and is not sent again")
     func resumed() async throws {
         try broker.publish((0..<5).map { letter([1], offset: $0) }, to: "dead")
-        #expect(try await redrive { $0.isDry = true } == [.sent: 5])
+        try await expect(redrive { $0.isDry = true }, is: [.sent: 5])
         #expect(try await input().isEmpty)
-        #expect(try await redrive() == [.sent: 5])
-        #expect(try await redrive() == [.done: 5])
+        try await expect(redrive(), is: [.sent: 5])
+        try await expect(redrive(), is: [.done: 5])
         try broker.publish([letter([1], offset: 9)], to: "dead")
-        #expect(try await redrive() == [.done: 5, .sent: 1])
-        #expect(try await input().count == 6)
+        try await expect(redrive(), is: [.done: 5, .sent: 1])
+        try await expect(input().count, is: 6)
     }
 
     @Test("Another letter of a record that was sent back stays, also where only that one's reason is meant")
     func repeatedForAnotherReason() async throws {
         try broker.publish([letter([1]), letter([1], reason: "too-deep")], to: "dead")
-        #expect(try await redrive { $0.reasons = ["not-json"] } == [.sent: 1])
-        #expect(try await redrive { $0.reasons = ["too-deep"] } == [.repeated: 1])
-        #expect(try await input().count == 1)
+        try await expect(redrive { $0.reasons = ["not-json"] }, is: [.sent: 1])
+        try await expect(redrive { $0.reasons = ["too-deep"] }, is: [.repeated: 1])
+        try await expect(input().count, is: 1)
     }
 
     @Test("One that is told to end does so when what it has sent is remembered")
@@ -131,7 +131,7 @@ struct RedriveTests {
             report: { _, _ in told += 1 })
         // As many as came at once.
         #expect((1...500).contains(told) && tally == [.sent: told])
-        #expect(try await self.redrive() == [.done: told, .sent: 501 - told])
+        try await expect(self.redrive(), is: [.done: told, .sent: 501 - told])
     }
 
     @Test("One that is told to end remembers what is acknowledged, though the rest has no answer")
@@ -161,7 +161,7 @@ struct RedriveTests {
         broker.cluster.setLeader(of: other, broker: -1)
         await #expect(throws: ReplayError.self) { try await redriveUntilStored() }
         broker.cluster.setLeader(of: other, broker: 1)
-        #expect(try await redrive() == [.done: 1, .sent: 1])
+        try await expect(redrive(), is: [.done: 1, .sent: 1])
     }
 
     @Test(
@@ -187,17 +187,17 @@ struct RedriveTests {
         broker.cluster.setLeader(of: place, broker: -1)
         await #expect(throws: ReplayError.self) { try await redriveUntilFull() }
         broker.cluster.setLeader(of: place, broker: 1)
-        #expect(try await redrive() == [.sent: 3])
+        try await expect(redrive(), is: [.sent: 3])
     }
 
     @Test("After a line that a full disk cut off, what is sent is remembered all the same")
     func torn() async throws {
         try broker.publish((0..<2).map { letter([1], offset: $0) }, to: "dead")
-        #expect(try await redrive() == [.sent: 2])
+        try await expect(redrive(), is: [.sent: 2])
         let lines = String(decoding: try FileBytes(path: "\(folder.path)/journal").bytes, as: UTF8.self)
         try folder.write(String(lines.dropLast(4)), to: "journal")
-        #expect(try await redrive() == [.done: 1, .sent: 1])
-        #expect(try await redrive() == [.done: 2])
+        try await expect(redrive(), is: [.done: 1, .sent: 1])
+        try await expect(redrive(), is: [.done: 2])
     }
 
     @Test(
@@ -213,14 +213,14 @@ struct RedriveTests {
         }
         let error = await #expect(throws: ReplayError.self) { try await redriveToDisk() }
         let outcome = "what was sent last is not remembered, and the next run sends it again"
-        #expect(error?.description.hasSuffix("journal: No space left on device: \(outcome)") == true)
-        #expect(told == [])
-        #expect(try await input().count == 3)
+        expect(error?.description.hasSuffix("journal: No space left on device: \(outcome)"), is: true)
+        expect(told, is: [])
+        try await expect(input().count, is: 3)
         disk.makeRoom()
-        #expect(try await redriveToDisk() == [.sent: 3])
-        #expect(try await redriveToDisk() == [.done: 3])
-        #expect(told == [.sent, .sent, .sent, .done, .done, .done])
-        #expect(try await input().count == 6)
+        try await expect(redriveToDisk(), is: [.sent: 3])
+        try await expect(redriveToDisk(), is: [.done: 3])
+        expect(told, is: [.sent, .sent, .sent, .done, .done, .done])
+        try await expect(input().count, is: 6)
     }
 
     @Test("A letter whose partition its topic has no more goes to that of its key; any other goes where it was")
@@ -231,35 +231,35 @@ struct RedriveTests {
         letters.append(letter([9], key: "anna", offset: 9, topic: "small"))
         letters[3].setHeader("pushmill.error.partition", to: "0")
         try broker.publish(letters, to: "dead")
-        #expect(try await redrive(to: "small") == [.sent: 4])
+        try await expect(redrive(to: "small"), is: [.sent: 4])
         let back = try await broker.read(TopicRange(topic: "small"))
         func partition(of payload: UInt8) -> Int32? { back.first { $0.payload == [payload] }?.partition }
         let places = keys.map { key in
             Array(key.utf8).withUnsafeBytes { TopicPartition(of: $0, in: "small", partitions: 2).partition }
         }
-        #expect(places == [1, 0, 0])
-        #expect((0..<3).compactMap { partition(of: $0) } == places)
+        expect(places, is: [1, 0, 0])
+        expect((0..<3).compactMap { partition(of: $0) }, is: places)
         // By its key it would be in the other one.
-        #expect(partition(of: 9) == 0)
+        expect(partition(of: 9), is: 0)
     }
 
     /// (trust 18)
     @Test("The journal of the next release is read, and one after it refused before anything is sent")
     func journals() async throws {
         try broker.publish((0..<2).map { letter([1], offset: $0) }, to: "dead")
-        #expect(try await redrive() == [.sent: 2])
+        try await expect(redrive(), is: [.sent: 2])
         let path = "\(folder.path)/journal"
         let lines = String(decoding: try FileBytes(path: path).bytes, as: UTF8.self)
         let next = lines.split(separator: "\n").map { "\($0) by=redrive\n" }.joined()
         try folder.write("#redrive-journal 2\n\(next)", to: "journal")
-        #expect(try await redrive() == [.done: 2])
+        try await expect(redrive(), is: [.done: 2])
         try broker.publish([letter([1], offset: 2)], to: "dead")
-        #expect(try await redrive() == [.done: 2, .sent: 1])
-        #expect(try await redrive() == [.done: 3])
+        try await expect(redrive(), is: [.done: 2, .sent: 1])
+        try await expect(redrive(), is: [.done: 3])
         try folder.write("#redrive-journal 3\n\(next)", to: "journal")
         let error = await #expect(throws: ReplayError.self) { try await redrive() }
-        #expect(error.map { "\($0)".contains("a journal of a newer release") } == true)
-        #expect(try await input().count == 3)
+        expect(error.map { "\($0)".contains("a journal of a newer release") }, is: true)
+        try await expect(input().count, is: 3)
     }
 
     @Test("While another run sends by the same journal nothing is sent; a dry run may look")
@@ -268,11 +268,11 @@ struct RedriveTests {
         do {
             let other = try RedriveJournal(path: "\(folder.path)/journal", isDry: false)
             await #expect(throws: ReplayError.index(.inUse(path: "\(folder.path)/journal"))) { try await redrive() }
-            #expect(try await redrive { $0.isDry = true } == [.sent: 1])
+            try await expect(redrive { $0.isDry = true }, is: [.sent: 1])
             withExtendedLifetime(other) {}
         }
         #expect(try await input().isEmpty)
-        #expect(try await redrive() == [.sent: 1])
+        try await expect(redrive(), is: [.sent: 1])
     }
 
     @Test("What the brokers refuse is not remembered")
@@ -281,18 +281,18 @@ struct RedriveTests {
         // 17: not a topic to write to, for good.
         broker.cluster.failRequests(.produce, with: [17])
         await #expect(throws: ReplayError.self) { try await redrive() }
-        #expect(folder.names == ["journal.lock"])
+        expect(folder.names, is: ["journal.lock"])
         broker.cluster.clearFailures(of: .produce)
-        #expect(try await redrive() == [.sent: 1])
+        try await expect(redrive(), is: [.sent: 1])
     }
 
     @Test("A record that became a letter twice goes back once, whichever run meets the second; another one is not it")
     func repeated() async throws {
         try broker.publish([letter([1]), letter([1]), letter([2]), letter([1], attempt: 2)], to: "dead")
-        #expect(try await redrive { $0.isDry = true } == [.sent: 3, .repeated: 1])
-        #expect(try await redrive() == [.sent: 3, .repeated: 1])
-        #expect(try await redrive() == [.done: 3, .repeated: 1])
-        #expect(try await input().map(\.payload) == [[1], [2], [1]])
+        try await expect(redrive { $0.isDry = true }, is: [.sent: 3, .repeated: 1])
+        try await expect(redrive(), is: [.sent: 3, .repeated: 1])
+        try await expect(redrive(), is: [.done: 3, .repeated: 1])
+        try await expect(input().map(\.payload), is: [[1], [2], [1]])
     }
 
     @Test("For one letter its whole batch is refused: each goes once more alone")
@@ -300,9 +300,9 @@ struct RedriveTests {
         try broker.publish((0..<3).map { letter([1], offset: $0) }, to: "dead")
         // 10: too large, for good.
         broker.cluster.failRequests(.produce, with: [10])
-        #expect(try await redrive() == [.sent: 3])
-        #expect(try await input().count == 3)
-        #expect(try await redrive() == [.done: 3])
+        try await expect(redrive(), is: [.sent: 3])
+        try await expect(input().count, is: 3)
+        try await expect(redrive(), is: [.done: 3])
     }
 
     @Test("A letter that is refused for good keeps no other from its way, and is told in the end")
@@ -320,9 +320,9 @@ struct RedriveTests {
                 report: { if $1 == .refused { refused.append($0.record.place) } })
         }
         let error = await #expect(throws: ReplayError.self) { try await redriveSmall() }
-        #expect(error?.description.hasPrefix("sending dead/0/0: ") == true)
-        #expect(refused == ["dead/0/0"])
-        #expect(try await redrive() == [.done: 501, .sent: 1])
+        expect(error?.description.hasPrefix("sending dead/0/0: "), is: true)
+        expect(refused, is: ["dead/0/0"])
+        try await expect(redrive(), is: [.done: 501, .sent: 1])
     }
 
     @Test("A loop ends, and what cannot go back is told apart")
@@ -333,8 +333,8 @@ struct RedriveTests {
         ]
         try broker.publish(letters, to: "dead")
         let tally = try await redrive()
-        #expect(tally == [.sent: 2, .exhausted: 1, .foreign: 1, .empty: 1, .unreadable: 1])
-        #expect(try await input().map(\.payload) == [[1], nil])
+        expect(tally, is: [.sent: 2, .exhausted: 1, .foreign: 1, .empty: 1, .unreadable: 1])
+        try await expect(input().map(\.payload), is: [[1], nil])
     }
 
     @Test("Only letters of a reason, a key or a time are meant")
@@ -345,9 +345,9 @@ struct RedriveTests {
             letter([3], key: "anna", reason: "no-aps", time: 3000),
         ]
         try broker.publish(letters, to: "dead")
-        #expect(try await redrive { ($0.isDry, $0.reasons) = (true, ["no-aps"]) } == [.sent: 2])
-        #expect(try await redrive { ($0.isDry, $0.since, $0.until) = (true, 1500, 3000) } == [.sent: 1])
-        #expect(try await redrive { $0.keys = [Array("bert".utf8)] } == [.sent: 1])
-        #expect(try await input().map(\.payload) == [[2]])
+        try await expect(redrive { ($0.isDry, $0.reasons) = (true, ["no-aps"]) }, is: [.sent: 2])
+        try await expect(redrive { ($0.isDry, $0.since, $0.until) = (true, 1500, 3000) }, is: [.sent: 1])
+        try await expect(redrive { $0.keys = [Array("bert".utf8)] }, is: [.sent: 1])
+        try await expect(input().map(\.payload), is: [[2]])
     }
 }

@@ -1,5 +1,6 @@
 import PushmillPayload
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillReplay
@@ -48,7 +49,7 @@ struct RecordedMediaTests {
         #expect(golden[1].payloadText.contains("Hi 📷"))
         let found = try await scene(recorded: RecordedOutputs()).replay(events, against: golden)
         #expect(found.summary.isSame)
-        #expect(found.summary.records == 5)
+        expect(found.summary.records, is: 5)
     }
 
     @Test("What had no room for its media has none again")
@@ -58,8 +59,8 @@ struct RecordedMediaTests {
             #"{"aps":{"alert":"Hi","mutable-content":1},"media-url":"picture","filler":"\#(filler)"}"#, key: "k",
             offset: 0)
         let golden = try await scene(recorded: nil).outputs([event])
-        #expect(golden.map { $0.text("pushmill-outcome") } == ["original"])
-        #expect(golden[0].text("pushmill-stages")?.hasSuffix("attachment=ok") == true)
+        expect(golden.map { $0.text("pushmill-outcome") }, is: ["original"])
+        expect(golden[0].text("pushmill-stages")?.hasSuffix("attachment=ok"), is: true)
         #expect(try await scene(recorded: RecordedOutputs()).replay([event], against: golden).summary.isSame)
     }
 
@@ -68,13 +69,13 @@ struct RecordedMediaTests {
         let golden = try await scene(recorded: nil).outputs(events)
         let found = try await scene(base: "https://n/", note: "[photo]", recorded: RecordedOutputs()).replay(
             events, against: golden)
-        #expect(found.fields == ["/aps/alert 2", "/media-url 2"])
+        expect(found.fields, is: ["/aps/alert 2", "/media-url 2"])
     }
 
     @Test("What no baseline tells of stays as it came")
     func unrecorded() async throws {
         let outputs = try await scene(recorded: RecordedOutputs()).outputs(events)
-        #expect(outputs.map(\.payloadText) == events.map(\.payloadText))
+        expect(outputs.map(\.payloadText), is: events.map(\.payloadText))
         #expect(outputs.allSatisfy { $0.text("pushmill-stages")?.hasSuffix("attachment=unfetched") == true })
     }
 }

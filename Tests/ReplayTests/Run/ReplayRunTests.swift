@@ -1,5 +1,6 @@
 import PushmillPayload
 import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillReplay
@@ -15,10 +16,10 @@ struct ReplayRunTests {
         let golden = try await Scene().outputs(events)
         let found = try await Scene().replay(events, against: golden.shuffled(), settings: settings)
         #expect(found.summary.isSame)
-        #expect(found.summary.records == 500)
-        #expect(found.summary.same == 500)
-        #expect(found.summary.outcomes.mapValues(\.before) == ["modified": 490, "dead-letter": 10])
-        #expect(found.summary.outcomes.mapValues(\.after) == ["modified": 490, "dead-letter": 10])
+        expect(found.summary.records, is: 500)
+        expect(found.summary.same, is: 500)
+        expect(found.summary.outcomes.mapValues(\.before), is: ["modified": 490, "dead-letter": 10])
+        expect(found.summary.outcomes.mapValues(\.after), is: ["modified": 490, "dead-letter": 10])
     }
 
     @Test("Any number of lanes finds the same in the same order")
@@ -32,8 +33,8 @@ struct ReplayRunTests {
             settings.lanes = lanes
             all.append(try await scene.replay(events, against: golden, settings: settings).changes.map { "\($0)" })
         }
-        #expect(all[0] == all[1])
-        #expect(all[0] == all[2])
+        expect(all[0], is: all[1])
+        expect(all[0], is: all[2])
         #expect(!all[0].isEmpty)
     }
 
@@ -43,13 +44,13 @@ struct ReplayRunTests {
         var scene = Scene()
         scene.phrases.texts["BYE"] = "Farewell"
         let found = try await scene.replay(events, against: golden)
-        #expect(found.fields == ["/aps/alert/body 100"])
-        #expect(found.summary.changed == 100)
+        expect(found.fields, is: ["/aps/alert/body 100"])
+        expect(found.summary.changed, is: 100)
         let sources = found.summary.fields.first?.examples.map(\.source)
-        #expect(sources == ["events/1/1", "events/0/6", "events/0/11"])
-        #expect(
-            found.summary.fields.first?.examples.first?.change
-                == FieldChange(field: "/aps/alert/body", before: #""Goodbye""#, after: #""Farewell""#))
+        expect(sources, is: ["events/1/1", "events/0/6", "events/0/11"])
+        expect(
+            found.summary.fields.first?.examples.first?.change,
+            is: FieldChange(field: "/aps/alert/body", before: #""Goodbye""#, after: #""Farewell""#))
     }
 
     @Test("A lost key is found where it shows: the body goes, the key stays, the stage says so")
@@ -58,7 +59,7 @@ struct ReplayRunTests {
         var scene = Scene()
         scene.phrases.texts["HELLO"] = nil
         let found = try await scene.replay(events, against: golden)
-        #expect(found.fields == ["/aps/alert/body 100", "/aps/alert/loc-key 100", "header:pushmill-stages 100"])
+        expect(found.fields, is: ["/aps/alert/body 100", "/aps/alert/loc-key 100", "header:pushmill-stages 100"])
     }
 
     @Test("A wrong plural rule is found for the numbers that it is wrong for")
@@ -68,7 +69,7 @@ struct ReplayRunTests {
         scene.phrases.isSingular = { $0 < 2 }
         let found = try await scene.replay(events, against: golden)
         let wrong = events.filter { $0.payloadText.contains(#"["0"]"#) }.count
-        #expect(found.fields == ["/aps/alert/body \(wrong)"])
+        expect(found.fields, is: ["/aps/alert/body \(wrong)"])
     }
 
     @Test("A badge that is off by one in one record is found there alone")
@@ -79,11 +80,11 @@ struct ReplayRunTests {
         let badge = try #require(before.firstMatch(of: /"badge":(\d+)/).flatMap { Int($0.1) })
         golden[index].payload = Array(before.replacing("\"badge\":\(badge)", with: "\"badge\":\(badge + 1)").utf8)
         let found = try await Scene().replay(events, against: golden)
-        #expect(found.fields == ["/aps/badge 1"])
-        #expect(found.changes.map(\.source) == [events[index].place])
-        #expect(
-            found.changes.first?.fields
-                == [FieldChange(field: "/aps/badge", before: "\(badge + 1)", after: "\(badge)")])
+        expect(found.fields, is: ["/aps/badge 1"])
+        expect(found.changes.map(\.source), is: [events[index].place])
+        expect(
+            found.changes.first?.fields,
+            is: [FieldChange(field: "/aps/badge", before: "\(badge + 1)", after: "\(badge)")])
     }
 
     @Test(
@@ -98,7 +99,7 @@ struct ReplayRunTests {
             return output
         }
         let found = try await Scene().replay(events, against: golden)
-        #expect(found.fields == [expected])
+        expect(found.fields, is: [expected])
     }
 
     @Test("Texts that their bytes alone tell apart differ, and so do bytes that are no text wherever they do")
@@ -117,11 +118,11 @@ struct ReplayRunTests {
             (event("Zo\u{EB}", [another]), ["header:blob 1"]),
         ] {
             let golden = try await Scene().outputs([other])
-            #expect(try await Scene().replay([composed], against: golden).fields == fields)
+            try await expect(Scene().replay([composed], against: golden).fields, is: fields)
         }
         let golden = try await Scene().outputs([event("Zoe", [Array("a, b".utf8)])])
         let twice = event("Zoe", [Array("a".utf8), Array("b".utf8)])
-        #expect(try await Scene().replay([twice], against: golden).fields == ["header:blob 1"])
+        try await expect(Scene().replay([twice], against: golden).fields, is: ["header:blob 1"])
     }
 
     @Test("Headers whose names their bytes alone tell apart differ in the same order each time")
@@ -134,8 +135,8 @@ struct ReplayRunTests {
             return record
         }
         let changes = RecordComparison(ignored: IgnoredFields([])).changes(from: record("old"), to: record("new"))
-        #expect(Set(changes.map(\.field)) == ["header:\u{FFFD}"])
-        #expect(changes.compactMap(\.before) == names.map { "old \($0[0])" })
+        expect(Set(changes.map(\.field)), is: ["header:\u{FFFD}"])
+        expect(changes.compactMap(\.before), is: names.map { "old \($0[0])" })
     }
 
     @Test("Counts begin as the baseline lets them be known, or as they are given")
@@ -147,7 +148,7 @@ struct ReplayRunTests {
         var scene = Scene()
         scene.counts = BadgeCounts()
         let found = try await scene.replay(later, against: golden)
-        #expect(found.fields == ["/aps/badge \(golden.filter { $0.payloadText.hasPrefix("{") }.count)"])
+        expect(found.fields, is: ["/aps/badge \(golden.filter { $0.payloadText.hasPrefix("{") }.count)"])
     }
 
     @Test("Counts begin with the first record that the baseline tells of, whatever has counted before it")
@@ -157,7 +158,7 @@ struct ReplayRunTests {
         let golden = try await Scene().outputs(all)
         // A topic of outputs that does not reach back as far as its input.
         let found = try await Scene().replay(Array(all[earlier.count...]), against: Array(golden[140...]))
-        #expect(found.fields == [])
+        expect(found.fields, is: [])
         #expect((found.summary.new, found.summary.same) == (70, 70))
     }
 
@@ -174,7 +175,7 @@ struct ReplayRunTests {
         ] {
             let events = [RecordEnvelope(value, headers: [header])]
             let golden = try await scene.outputs(events)
-            #expect(golden.map { NotificationContent($0)?.badge } == [badge])
+            expect(golden.map { NotificationContent($0)?.badge }, is: [badge])
             #expect(try await Scene().replay(events, against: golden).summary.isSame)
         }
     }
@@ -187,7 +188,7 @@ struct ReplayRunTests {
         var scene = Scene()
         scene.counts = try BadgeCounts(lines: Array(#"{"recipient":"anna","count":7}"#.utf8))
         let counted = try await scene.outputs(events)
-        #expect(counted.map { NotificationContent($0)?.badge } == [8, 9])
+        expect(counted.map { NotificationContent($0)?.badge }, is: [8, 9])
         // A dead letter has no stages.
         let reports: [StaticString?] = [
             nil, "localize=skipped,badge=skipped", "localize=skipped,badge=failed:no-recipient",
@@ -201,7 +202,7 @@ struct ReplayRunTests {
                 golden[0].headers.removeAll { $0.isNamed("pushmill-stages") }
             }
             let found = try await Scene().replay(events, against: golden)
-            #expect(found.changes.map(\.source) == [events[0].place])
+            expect(found.changes.map(\.source), is: [events[0].place])
         }
     }
 
@@ -212,7 +213,7 @@ struct ReplayRunTests {
             RecordEnvelope(payload, offset: $0.0, headers: [("apns-expiration", $0.1)])
         }
         let outcomes = try await Scene().outputs(events).map { $0.text("pushmill-outcome") }
-        #expect(outcomes == ["expired", "modified"])
+        expect(outcomes, is: ["expired", "modified"])
     }
 
     @Test("A stage that was late in the baseline is late again, if deadlines are those recorded")
@@ -226,19 +227,19 @@ struct ReplayRunTests {
             golden[index].setHeader("pushmill-outcome", to: "best-attempt")
             golden[index].setHeader("pushmill-stages", to: "localize=expired,badge=ok")
         }
-        #expect(try await Scene().replay(events, against: golden).summary.changed == 2)
+        try await expect(Scene().replay(events, against: golden).summary.changed, is: 2)
         var scene = Scene()
         scene.recorded = RecordedOutputs(repeatsDeadlines: true)
         let found = try await scene.replay(events, against: golden)
-        #expect(found.fields == [])
-        #expect(found.summary.outcomes["best-attempt"]?.after == 2)
+        expect(found.fields, is: [])
+        expect(found.summary.outcomes["best-attempt"]?.after, is: 2)
     }
 
     @Test("A deadline that came when no stage had anything to do comes again")
     func idleLateness() async throws {
         let events = [RecordEnvelope(#"{"aps":{"alert":"x","mutable-content":1}}"#)]
         var golden = try await Scene().outputs(events)
-        #expect(golden[0].text("pushmill-stages") == "localize=skipped,badge=skipped")
+        expect(golden[0].text("pushmill-stages"), is: "localize=skipped,badge=skipped")
         golden[0].setHeader("pushmill-outcome", to: "best-attempt")
         var scene = Scene()
         scene.recorded = RecordedOutputs(repeatsDeadlines: true)
@@ -266,10 +267,10 @@ struct ReplayRunTests {
         dropping.publishesExpired = false
         let (kept, dropped) = (try await Scene().outputs(events), try await dropping.outputs(events))
         let missing = try await dropping.replay(events, against: kept)
-        #expect(missing.summary.missing == 1)
-        #expect(missing.changes.map { "\($0.kind) \($0.source)" } == ["missing events/0/2"])
+        expect(missing.summary.missing, is: 1)
+        expect(missing.changes.map { "\($0.kind) \($0.source)" }, is: ["missing events/0/2"])
         let new = try await Scene().replay(events, against: dropped)
-        #expect(new.changes.map { "\($0.kind) \($0.source)" } == ["new events/0/2"])
+        expect(new.changes.map { "\($0.kind) \($0.source)" }, is: ["new events/0/2"])
         #expect((new.summary.same, new.summary.new, new.summary.missing) == (3, 1, 0))
     }
 
@@ -278,10 +279,10 @@ struct ReplayRunTests {
         let golden = try await Scene().outputs(events)
         let some = Array(events[100..<300].filter { $0.offset != 249 })
         let strict = try await Scene().replay(some, against: golden)
-        #expect(strict.summary.missing == 301)
-        #expect(strict.summary.same == 199)
+        expect(strict.summary.missing, is: 301)
+        expect(strict.summary.same, is: 199)
         let wide = try await Scene().replay(some, against: golden, isWider: true)
-        #expect(wide.changes.map { "\($0.kind) \($0.source)" } == ["missing events/0/249"])
+        expect(wide.changes.map { "\($0.kind) \($0.source)" }, is: ["missing events/0/249"])
     }
 
     @Test("An output that came twice counts as it came last")
@@ -290,7 +291,7 @@ struct ReplayRunTests {
         var wrong = golden[5]
         wrong.payload = Array("{}".utf8)
         #expect(try await Scene().replay(events, against: [wrong] + golden).summary.isSame)
-        #expect(try await Scene().replay(events, against: golden + [wrong]).summary.changed == 1)
+        try await expect(Scene().replay(events, against: golden + [wrong]).summary.changed, is: 1)
     }
 
     @Test("What is to be ignored may differ, with all that is below it")
@@ -302,7 +303,7 @@ struct ReplayRunTests {
         settings.ignored = IgnoredFields(["/aps/alert", "header:pushmill-stages"])
         #expect(try await scene.replay(events, against: golden, settings: settings).summary.isSame)
         settings.ignored = IgnoredFields(["/aps/ale"])
-        #expect(try await scene.replay(events, against: golden, settings: settings).fields.count == 3)
+        try await expect(scene.replay(events, against: golden, settings: settings).fields.count, is: 3)
     }
 
     @Test("A filter leaves the rest out, and counts come out as they do without")
@@ -312,10 +313,10 @@ struct ReplayRunTests {
         settings.filter.keys = [Array("recipient-3".utf8)]
         let found = try await Scene().replay(events, against: golden, settings: settings)
         #expect(found.summary.isSame)
-        #expect(found.summary.records == events.filter { $0.key == Array("recipient-3".utf8) }.count)
+        expect(found.summary.records, is: events.filter { $0.key == Array("recipient-3".utf8) }.count)
         settings.filter = RecordFilter()
         settings.filter.outcomes = ["dead-letter"]
-        #expect(try await Scene().replay(events, against: golden, settings: settings).summary.records == 10)
+        try await expect(Scene().replay(events, against: golden, settings: settings).summary.records, is: 10)
         settings.filter = RecordFilter()
         settings.filter.categories = ["CHAT"]
         let chat = #"{"aps":{"alert":"x","category":"CHAT"}}"#
@@ -325,7 +326,7 @@ struct ReplayRunTests {
                 #"{"data":\#(chat)}"#, offset: 1001, headers: [("content-type", "application/cloudevents+json")]),
         ]
         let more = try await Scene().outputs(events + chats)
-        #expect(try await Scene().replay(events + chats, against: more, settings: settings).summary.records == 2)
+        try await expect(Scene().replay(events + chats, against: more, settings: settings).summary.records, is: 2)
     }
 
     @Test("Keys and categories of no record are told; an outcome may have none")
@@ -337,7 +338,7 @@ struct ReplayRunTests {
             return try await Scene().replay(events, against: golden, settings: settings).summary
         }
         let key = await #expect(throws: ReplayError.self) { try await replay { $0.keys = [Array("recipent-3".utf8)] } }
-        #expect(key?.description == "the recording: no record has the key or category that is to be compared")
+        expect(key?.description, is: "the recording: no record has the key or category that is to be compared")
         await #expect(throws: ReplayError.self) { try await replay { $0.categories = ["CAHT"] } }
         let anna = try await replay { ($0.keys, $0.outcomes) = ([Array("recipient-3".utf8)], ["expired"]) }
         #expect(anna.isSame && anna.records == 0)
@@ -358,25 +359,25 @@ struct ReplayRunTests {
     func unreadable() async throws {
         let golden = try await Scene().outputs(events)
         let empty = await #expect(throws: ReplayError.self) { try await Scene().replay([], against: golden) }
-        #expect(empty?.description == "the recording: there is no record")
+        expect(empty?.description, is: "the recording: there is no record")
         let others = events.map { event in
             var event = event
             event.topic = "others"
             return event
         }
         let foreign = await #expect(throws: ReplayError.self) { try await Scene().replay(others, against: golden) }
-        #expect(
-            foreign?.description
-                == "the baseline: none of its 500 records comes from a record of the recording; they come from events")
+        expect(
+            foreign?.description,
+            is: "the baseline: none of its 500 records comes from a record of the recording; they come from events")
         let strange = golden.prefix(1).map { output in
             var output = output
             output.setHeader("pushmill-source", to: "\u{1B}[2Jevents/0/0")
             return output
         }
         let shown = await #expect(throws: ReplayError.self) { try await Scene().replay(events, against: strange) }
-        #expect(shown?.description.hasSuffix("they come from \\u{1B}[2Jevents") == true)
+        expect(shown?.description.hasSuffix("they come from \\u{1B}[2Jevents"), is: true)
         let input = await #expect(throws: ReplayError.self) { try await Scene().replay(events, against: events) }
-        #expect(
-            input?.description == "golden: events/0/0 has no header pushmill-source: it is no output")
+        expect(
+            input?.description, is: "golden: events/0/0 has no header pushmill-source: it is no output")
     }
 }

@@ -18,7 +18,7 @@ struct CoPartitionedContactsTests {
     /// With three partitions, each of which has contacts of its own and one of the shared directory.
     private func filled() throws -> TopicContacts {
         var contacts = try contacts()
-        #expect(try contacts.discardStale(partitions: 3, now: Self.now) == [0, 1, 2])
+        try expect(contacts.discardStale(partitions: 3, now: Self.now), is: [0, 1, 2])
         for partition in Int32(0)..<3 {
             _ = try contacts.apply(
                 [
@@ -49,14 +49,14 @@ struct CoPartitionedContactsTests {
             time.advance(by: .seconds(1))
             return try [book.name("c", for: "o0"), book.name("c", for: "o1"), book.name("all", for: "*")]
         }
-        #expect(try found() == [nil, nil, nil])
+        try expect(found(), is: [nil, nil, nil])
         try contacts.serve(only: [1, 2])
-        #expect(try found() == [nil, "Own 1", "Shared 1"])
-        #expect(try listed.list() == ["*/all=Shared 0", "o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
-        #expect(try listed.list("o0") == ["o0/c=Own 0"])
+        try expect(found(), is: [nil, "Own 1", "Shared 1"])
+        try expect(listed.list(), is: ["*/all=Shared 0", "o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
+        try expect(listed.list("o0"), is: ["o0/c=Own 0"])
         try contacts.serve(only: [0])
-        #expect(try found() == ["Own 0", nil, "Shared 0"])
-        #expect(try contacts.positions().count == 3)
+        try expect(found(), is: ["Own 0", nil, "Shared 0"])
+        try expect(contacts.positions().count, is: 3)
     }
 
     @Test("What is deleted in one partition stays in another")
@@ -64,9 +64,9 @@ struct CoPartitionedContactsTests {
         let contacts = try filled()
         try contacts.serve(only: [0, 1, 2])
         _ = try contacts.apply([(Self.shared, nil), (Self.own(1), nil)], of: 0, now: Self.now)
-        #expect(try listed.list() == ["*/all=Shared 1", "o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
+        try expect(listed.list(), is: ["*/all=Shared 1", "o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
         for partition in Int32(1)..<3 { _ = try contacts.apply([(Self.shared, nil)], of: partition, now: Self.now) }
-        #expect(try listed.list() == ["o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
+        try expect(listed.list(), is: ["o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
     }
 
     @Test("A partition that was away for too long is forgotten, and no other is")
@@ -74,18 +74,18 @@ struct CoPartitionedContactsTests {
         var contacts = try filled()
         try contacts.serve(only: [0, 1, 2])
         try contacts.see([0, 2], now: Self.now + Self.hour)
-        #expect(try contacts.discardStale(partitions: 3, now: Self.now + 12 * Self.hour) == [1])
+        try expect(contacts.discardStale(partitions: 3, now: Self.now + 12 * Self.hour), is: [1])
         try contacts.complete([1])
-        #expect(try listed.list() == ["*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2"])
-        #expect(try Set(contacts.positions().keys) == [0, 2])
-        #expect(try contacts.discardStale(partitions: 3, now: Self.now + 12 * Self.hour) == [])
+        try expect(listed.list(), is: ["*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2"])
+        try expect(Set(contacts.positions().keys), is: [0, 2])
+        try expect(contacts.discardStale(partitions: 3, now: Self.now + 12 * Self.hour), is: [])
     }
 
     @Test("A partition that the topic has no more is forgotten")
     func fewer() throws {
         var contacts = try filled()
-        #expect(try contacts.discardStale(partitions: 2, now: Self.now) == [2])
-        #expect(try Set(contacts.positions().keys) == [0, 1])
+        try expect(contacts.discardStale(partitions: 2, now: Self.now), is: [2])
+        try expect(Set(contacts.positions().keys), is: [0, 1])
     }
 
     @Test("What is begun again is of one partition")
@@ -94,29 +94,29 @@ struct CoPartitionedContactsTests {
         try contacts.serve(only: [0, 1, 2])
         try contacts.startOver([1])
         try contacts.complete([1])
-        #expect(try listed.list() == ["*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2"])
-        #expect(try Set(contacts.positions().keys) == [0, 2])
+        try expect(listed.list(), is: ["*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2"])
+        try expect(Set(contacts.positions().keys), is: [0, 2])
     }
 
     @Test("A topic that was read as a whole is read anew by partitions, and the other way round")
     func otherWay() throws {
         _ = try filled()
         var whole = try contacts(isCoPartitioned: false)
-        #expect(try whole.discardStale(partitions: 3, now: Self.now) == [0, 1, 2])
+        try expect(whole.discardStale(partitions: 3, now: Self.now), is: [0, 1, 2])
         #expect(try whole.positions().isEmpty)
         _ = try whole.apply([(Self.own(0), Self.name("Zoë"))], of: 2, now: Self.now)
-        #expect(try listed.list() == ["o0/c=Zoë"])
+        try expect(listed.list(), is: ["o0/c=Zoë"])
         var parts = try contacts()
-        #expect(try parts.discardStale(partitions: 3, now: Self.now) == [0, 1, 2])
-        #expect(try listed.list() == [])
+        try expect(parts.discardStale(partitions: 3, now: Self.now), is: [0, 1, 2])
+        try expect(listed.list(), is: [])
     }
 
     @Test("One person's contacts are deleted in every partition")
     func personalData() throws {
         let contacts = try filled()
-        #expect(try "*".withBytes { (owner) throws(StoreError) in try listed.store.delete(owner: owner) } == 3)
+        try expect("*".withBytes { (owner) throws(StoreError) in try listed.store.delete(owner: owner) }, is: 3)
         try contacts.serve(only: [0, 1, 2])
-        #expect(try listed.list() == ["o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
+        try expect(listed.list(), is: ["o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
     }
 
     @Test("Contacts of a file from before there were partitions are kept, with how far their topic was read")
@@ -134,9 +134,9 @@ struct CoPartitionedContactsTests {
         }
         let old = try StateFile(path: path, access: .shared)
         var contacts = try TopicContacts(old, topic: "contacts", cluster: "c")
-        #expect(try contacts.discardStale(partitions: 1, now: Self.now + Self.hour) == [])
-        #expect(try contacts.positions() == [0: RecordPosition(partition: 0, offset: 7, timestamp: 8)])
-        #expect(try StoredContacts(old).name("c1", for: "anna") == "Zoë")
-        #expect(try contacts.discardStale(partitions: 1, now: Self.now + 12 * Self.hour) == [0])
+        try expect(contacts.discardStale(partitions: 1, now: Self.now + Self.hour), is: [])
+        try expect(contacts.positions(), is: [0: RecordPosition(partition: 0, offset: 7, timestamp: 8)])
+        try expect(StoredContacts(old).name("c1", for: "anna"), is: "Zoë")
+        try expect(contacts.discardStale(partitions: 1, now: Self.now + 12 * Self.hour), is: [0])
     }
 }

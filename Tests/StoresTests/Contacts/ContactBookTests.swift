@@ -19,7 +19,7 @@ extension ContactBook {
                 try find(id, of: owner) { found = ($0.bytes.text, $1) }
             }
         }
-        #expect(isFound == (found != nil))
+        expect(isFound, is: (found != nil))
         return found
     }
 }
@@ -64,7 +64,7 @@ struct ContactBookTests {
             ("", "", nil), ("anna", "", nil), ("ann", "ac1", nil),
         ]
         for _ in 0..<2 {
-            for (owner, id, name) in expected { #expect(try book.name(id, for: owner) == name, "\(owner) \(id)") }
+            for (owner, id, name) in expected { try expect(book.name(id, for: owner), is: name, "\(owner) \(id)") }
         }
     }
 
@@ -72,7 +72,7 @@ struct ContactBookTests {
     func directions(_ source: Source) throws {
         let book = try book(source)
         for (id, direction) in [("c1", UInt8(1)), ("c2", 2)] {
-            #expect(try book.entry(id, for: "anna")?.direction.rawValue == direction)
+            try expect(book.entry(id, for: "anna")?.direction.rawValue, is: direction)
         }
     }
 
@@ -89,7 +89,7 @@ struct ContactBookTests {
         let error = #expect(throws: StoreError.self) {
             _ = try book(source, "{\"id\": \"c0\", \"name\": \"x\"}\n\n\(bad.line)\n{\"id\": \"c2\", \"name\": \"x\"}")
         }
-        #expect(error == .unreadableLine(path: "\(folder.path)/contacts.jsonl", line: 3, what: bad.what))
+        expect(error, is: .unreadableLine(path: "\(folder.path)/contacts.jsonl", line: 3, what: bad.what))
     }
 
     @Test("A line without end is refused")
@@ -97,14 +97,14 @@ struct ContactBookTests {
         let path = try folder.write(
             "{\"id\": \"c0\", \"name\": \"x\"}\n" + String(repeating: "x", count: 2 << 20), to: "contacts.jsonl")
         let error = #expect(throws: StoreError.self) { _ = try ContactFile(path: path) }
-        #expect(error == .unreadableLine(path: path, line: 2, what: "longer than a mebibyte"))
+        expect(error, is: .unreadableLine(path: path, line: 2, what: "longer than a mebibyte"))
     }
 
     @Test("A file that is not there, or a folder, is an error that names it")
     func unreadable() throws {
         for path in ["\(folder.path)/missing", folder.path] {
             let error = #expect(throws: StoreError.self) { _ = try ContactFile(path: path) }
-            #expect(error?.description.hasPrefix(path) == true)
+            expect(error?.description.hasPrefix(path), is: true)
         }
     }
 
@@ -135,27 +135,27 @@ struct ContactBookTests {
         let path = try folder.write(Self.lines, to: "contacts.jsonl")
         let book = try ContactFile(path: path)
         try folder.write("{\"owner\": \"anna\", \"id\": \"c1\", \"name\": \"Zoë\"}", to: "contacts.jsonl")
-        #expect(book.file.reload(.request) == .reloaded)
-        #expect(try book.name("c1", for: "anna") == "Zoë")
+        expect(book.file.reload(.request), is: .reloaded)
+        try expect(book.name("c1", for: "anna"), is: "Zoë")
         #expect(try book.name("c1", for: "boris") == nil)
         try folder.write("{", to: "contacts.jsonl")
-        #expect(book.file.reload(.request) == .failed("\(path):1: not JSON: unexpected end at byte 1"))
-        #expect(try book.name("c1", for: "anna") == "Zoë")
+        expect(book.file.reload(.request), is: .failed("\(path):1: not JSON: unexpected end at byte 1"))
+        try expect(book.name("c1", for: "anna"), is: "Zoë")
     }
 
     @Test("What is changed in the state file is seen a second later, absences too")
     func stateChanges() throws {
         let book = try book(.state)
-        #expect(try [book.name("c1", for: "anna"), book.name("c3", for: "anna")] == ["Zoë Martin", nil])
+        try expect([book.name("c1", for: "anna"), book.name("c3", for: "anna")], is: ["Zoë Martin", nil])
         let store = try ContactStore(try StateFile(path: folder.stateFile, access: .shared))
         try store.change { () throws(StoreError) in
             let (anna, c1, c3) = ("anna".utf8Span.span.bytes, "c1".utf8Span.span.bytes, "c3".utf8Span.span.bytes)
             try store.put(owner: anna, id: c3, name: "Carl".utf8Span.span.bytes)
             try store.remove(owner: anna, id: c1)
         }
-        #expect(try [book.name("c1", for: "anna"), book.name("c3", for: "anna")] == ["Zoë Martin", nil])
+        try expect([book.name("c1", for: "anna"), book.name("c3", for: "anna")], is: ["Zoë Martin", nil])
         time.advance(by: .seconds(1))
-        #expect(try [book.name("c1", for: "anna"), book.name("c3", for: "anna")] == [nil, "Carl"])
+        try expect([book.name("c1", for: "anna"), book.name("c3", for: "anna")], is: [nil, "Carl"])
     }
 
     @Test("Who has a name longer than any payload is nobody's contact")
@@ -177,8 +177,8 @@ struct ContactBookTests {
     @Test("A message allocates nothing, named or not", .enabled(if: isOptimized), arguments: Source.allCases)
     func allocations(_ source: Source) throws {
         let book = try book(source)
-        #expect(try Measurement.noContact(in: book, messages: 1000).allocations == 0)
-        #expect(try Measurement.contact("name", "c1", of: "anna", in: book, messages: 1000).allocations == 0)
+        try expect(Measurement.noContact(in: book, messages: 1000).allocations, is: 0)
+        try expect(Measurement.contact("name", "c1", of: "anna", in: book, messages: 1000).allocations, is: 0)
     }
 
     @Test("A state file that cannot be read is said to be so")
@@ -186,6 +186,6 @@ struct ContactBookTests {
         let book = try book(.state)
         try Database.open(path: folder.stateFile).execute("ALTER TABLE contact RENAME TO lost")
         let error = #expect(throws: ContactsUnavailable.self) { try book.name("c1", for: "anna") }
-        #expect(error?.description.contains("no such table: contact") == true)
+        expect(error?.description.contains("no such table: contact"), is: true)
     }
 }

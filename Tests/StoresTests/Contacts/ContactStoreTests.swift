@@ -19,14 +19,14 @@ struct ContactStoreTests {
         let path = try folder.write(lines(0..<25_000), to: "contacts.jsonl")
         for _ in 0..<2 {
             var progress: [Int] = []
-            #expect(try store.store.importLines(path) { progress.append($0) } == 25_000)
-            #expect(progress == [10_000, 20_000, 25_000])
-            #expect(try store.list().count == 25_000)
+            try expect(store.store.importLines(path) { progress.append($0) }, is: 25_000)
+            expect(progress, is: [10_000, 20_000, 25_000])
+            try expect(store.list().count, is: 25_000)
         }
         let renamed = try folder.write("{\"owner\": \"o1\", \"id\": \"1\", \"name\": \"new\"}", to: "contacts.jsonl")
-        #expect(try store.store.importLines(renamed) == 1)
-        #expect(try store.list("o1").prefix(1) == ["o1/1=new"])
-        #expect(try store.list().count == 25_000)
+        try expect(store.store.importLines(renamed), is: 1)
+        try expect(store.list("o1").prefix(1), is: ["o1/1=new"])
+        try expect(store.list().count, is: 25_000)
     }
 
     @Test("An import that stops at a bad line keeps what it reported")
@@ -36,8 +36,8 @@ struct ContactStoreTests {
         #expect(throws: StoreError.unreadableLine(path: path, line: 12_001, what: "not a JSON object")) {
             try store.store.importLines(path) { reported = $0 }
         }
-        #expect(reported == 10_000)
-        #expect(try store.list().count == reported)
+        expect(reported, is: 10_000)
+        try expect(store.list().count, is: reported)
     }
 
     @Test("Nobody else who writes waits for an import whose lines are slow to come", .ownThread)
@@ -55,9 +55,9 @@ struct ContactStoreTests {
         let isFree = (try? other.execute("PRAGMA busy_timeout=0; BEGIN IMMEDIATE; ROLLBACK")) != nil
         close(writer)
         let imported = try await importing
-        #expect(written == bytes.count)
+        expect(written, is: bytes.count)
         #expect(isFree)
-        #expect(imported == 4000)
+        expect(imported, is: 4000)
     }
 
     private static func importLines(_ path: String, into state: StateFile) async throws -> Int {
@@ -68,13 +68,13 @@ struct ContactStoreTests {
     func personalData() throws {
         let path = try folder.write(lines(0..<21), to: "contacts.jsonl")
         _ = try store.store.importLines(path)
-        #expect(try store.list("o3") == ["o3/10=n10", "o3/17=n17", "o3/3=n3"])
-        #expect(try "o3".withBytes { (owner) throws(StoreError) in try store.store.delete(owner: owner) } == 3)
+        try expect(store.list("o3"), is: ["o3/10=n10", "o3/17=n17", "o3/3=n3"])
+        try expect("o3".withBytes { (owner) throws(StoreError) in try store.store.delete(owner: owner) }, is: 3)
         // As where a service has the file open: nothing of them stays beside it.
         var log = stat()
         #expect(stat("\(folder.stateFile)-wal", &log) == 0 && log.st_size == 0)
-        #expect(try store.list("o3") == [])
-        #expect(try store.list().count == 18)
+        try expect(store.list("o3"), is: [])
+        try expect(store.list().count, is: 18)
     }
 
     @Test("A change that fails leaves nothing of it")
@@ -86,6 +86,6 @@ struct ContactStoreTests {
                 throw .damaged(path: "", what: "")
             }
         }
-        #expect(try store.list() == [])
+        try expect(store.list(), is: [])
     }
 }

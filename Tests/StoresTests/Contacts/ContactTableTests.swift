@@ -32,10 +32,10 @@ struct ContactTableTests {
         let path = try folder.write(text.joined(separator: "\n"), to: "contacts.jsonl")
         let file = try ContactFile(path: path)
         for (key, name) in names {
-            #expect(try file.name(key.id, for: key.owner) == name)
+            try expect(file.name(key.id, for: key.owner), is: name)
             #expect(try file.name(key.id + "x", for: key.owner) == nil)
             let other = Key(owner: key.owner + "1", id: key.id)
-            #expect(try file.name(other.id, for: other.owner) == names[other])
+            try expect(file.name(other.id, for: other.owner), is: names[other])
         }
     }
 
@@ -44,7 +44,7 @@ struct ContactTableTests {
         let folder = try TemporaryFolder()
         let line = #"{"owner":"anna","id":"c1","name":"Zoë"}"#
         let file = try ContactFile(path: try folder.write("\u{FEFF}\(line)\n", to: "contacts.jsonl"))
-        #expect(try file.name("c1", for: "anna") == "Zoë")
+        try expect(file.name("c1", for: "anna"), is: "Zoë")
     }
 
     @Test("Who is prepared is found as before, and who is unknown prepares nothing")
@@ -53,7 +53,7 @@ struct ContactTableTests {
         let path = try folder.write(#"{"owner": "anna", "id": "c1", "name": "Zoë"}"#, to: "contacts.jsonl")
         let file = try ContactFile(path: path)
         for owner in ["anna", "", "boris"] { owner.withBytes { file.prepare($0) } }
-        #expect(try file.name("c1", for: "anna") == "Zoë")
+        try expect(file.name("c1", for: "anna"), is: "Zoë")
         let empty = try ContactFile(path: try folder.write("", to: "none.jsonl"))
         "anna".withBytes { empty.prepare($0) }
         #expect(try empty.name("c1", for: "anna") == nil)

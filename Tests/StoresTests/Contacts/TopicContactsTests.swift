@@ -23,24 +23,25 @@ struct TopicContactsTests {
     @Test("Records become contacts, those without a value delete them, and the last of each partition is remembered")
     func applying() throws {
         var contacts = try contacts()
-        #expect(try contacts.discardStale(partitions: 2, now: Self.now) == [0, 1])
+        try expect(contacts.discardStale(partitions: 2, now: Self.now), is: [0, 1])
         let first = try contacts.apply(
             [
                 (Self.anna, Self.zoe), (#"{"id":"c9"}"#, #"{"name":"Public","more":[1]}"#),
                 (#"{"id":"c2","owner":"anna"}"#, #"{"id":"other","owner":"other","name":"Two"}"#),
                 (Self.anna, #"{"name":"Zoë Martin"}"#), (#"{"owner":"anna","id":"c2"}"#, nil),
             ], now: Self.now)
-        #expect(first == [])
-        #expect(try contacts.apply([(#"{"owner":"boris","id":"c1"}"#, Self.zoe)], of: 1, now: Self.now) == [])
-        #expect(try listed.list() == ["*/c9=Public", "anna/c1=Zoë Martin", "boris/c1=Zoë"])
+        expect(first, is: [])
+        try expect(contacts.apply([(#"{"owner":"boris","id":"c1"}"#, Self.zoe)], of: 1, now: Self.now), is: [])
+        try expect(listed.list(), is: ["*/c9=Public", "anna/c1=Zoë Martin", "boris/c1=Zoë"])
         var again = try self.contacts()
-        #expect(try again.discardStale(partitions: 2, now: Self.now) == [])
-        #expect(
-            try again.positions() == [
+        try expect(again.discardStale(partitions: 2, now: Self.now), is: [])
+        try expect(
+            again.positions(),
+            is: [
                 0: RecordPosition(partition: 0, offset: 14, timestamp: 4),
                 1: RecordPosition(partition: 1, offset: 10, timestamp: 0),
             ])
-        #expect(try listed.list().count == 3)
+        try expect(listed.list().count, is: 3)
     }
 
     @Test(
@@ -55,9 +56,9 @@ struct TopicContactsTests {
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
         let position = RecordPosition(partition: 0, offset: 11, timestamp: 1)
         let refused = try contacts.apply([(Self.anna, Self.zoe), (key, value)], now: Self.now)
-        #expect(refused == [RefusedRecord(position: position, what: what)])
-        #expect(try listed.list() == ["anna/c1=Zoë"])
-        #expect(try contacts.positions() == [0: position])
+        expect(refused, is: [RefusedRecord(position: position, what: what)])
+        try expect(listed.list(), is: ["anna/c1=Zoë"])
+        try expect(contacts.positions(), is: [0: position])
     }
 
     @Test(
@@ -74,14 +75,14 @@ struct TopicContactsTests {
         let later = Self.now + later
         var again = try self.contacts(topic, cluster)
         let stale = try again.discardStale(partitions: partitions, now: later)
-        #expect(stale == (isKept ? [] : Set(0..<Int32(partitions))))
+        expect(stale, is: (isKept ? [] : Set(0..<Int32(partitions))))
         if topic == "contacts", cluster == "c", partitions > 0 {
             // They stay until the topic has been read and has not named them.
-            #expect(try listed.list() == ["anna/c1=Zoë"])
+            try expect(listed.list(), is: ["anna/c1=Zoë"])
             try again.complete([0])
         }
-        #expect(try self.contacts(topic, cluster).positions().count == (isKept ? 1 : 0))
-        #expect(try listed.list() == (isKept ? ["anna/c1=Zoë"] : []))
+        try expect(self.contacts(topic, cluster).positions().count, is: (isKept ? 1 : 0))
+        try expect(listed.list(), is: (isKept ? ["anna/c1=Zoë"] : []))
     }
 
     @Test("Who keeps looking has missed nothing")
@@ -90,8 +91,8 @@ struct TopicContactsTests {
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
         try contacts.see([0], now: Self.now + 12 * 3_600_000)
-        #expect(try contacts.discardStale(partitions: 1, now: Self.now + 20 * 3_600_000) == [])
-        #expect(try listed.list() == ["anna/c1=Zoë"])
+        try expect(contacts.discardStale(partitions: 1, now: Self.now + 20 * 3_600_000), is: [])
+        try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
     @Test("Who looked by a clock that was ahead may have missed a deletion")
@@ -100,8 +101,8 @@ struct TopicContactsTests {
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
         try contacts.see([0], now: Self.now + 48 * 3_600_000)
-        #expect(try contacts.discardStale(partitions: 1, now: Self.now + 24 * 3_600_000) == [0])
-        #expect(try listed.list() == ["anna/c1=Zoë"])
+        try expect(contacts.discardStale(partitions: 1, now: Self.now + 24 * 3_600_000), is: [0])
+        try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
     @Test("Who has not come to the end may have missed a deletion since the beginning")
@@ -110,8 +111,8 @@ struct TopicContactsTests {
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now + 11 * 3_600_000)
-        #expect(try contacts.discardStale(partitions: 1, now: Self.now + 12 * 3_600_000) == [0])
-        #expect(try listed.list() == ["anna/c1=Zoë"])
+        try expect(contacts.discardStale(partitions: 1, now: Self.now + 12 * 3_600_000), is: [0])
+        try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
     @Test("Of what is read anew only that goes which is not named again, and only at the end")
@@ -123,9 +124,9 @@ struct TopicContactsTests {
         try contacts.startOver([0])
         #expect(try contacts.positions().isEmpty)
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
-        #expect(try listed.list() == ["anna/c1=Zoë", "boris/c1=Zoë"])
+        try expect(listed.list(), is: ["anna/c1=Zoë", "boris/c1=Zoë"])
         try contacts.complete([0])
-        #expect(try listed.list() == ["anna/c1=Zoë"])
+        try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
     @Test("Of a topic made anew with fewer partitions contacts stay until those that are left have been read")
@@ -134,12 +135,12 @@ struct TopicContactsTests {
         _ = try contacts.discardStale(partitions: 2, now: Self.now)
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
         _ = try contacts.apply([(#"{"owner":"boris","id":"c1"}"#, Self.zoe)], of: 1, now: Self.now)
-        #expect(try contacts.discardStale(partitions: 1, now: Self.now) == [0])
+        try expect(contacts.discardStale(partitions: 1, now: Self.now), is: [0])
         #expect(try contacts.positions().isEmpty)
-        #expect(try listed.list() == ["anna/c1=Zoë", "boris/c1=Zoë"])
+        try expect(listed.list(), is: ["anna/c1=Zoë", "boris/c1=Zoë"])
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
         try contacts.complete([0])
-        #expect(try listed.list() == ["anna/c1=Zoë"])
+        try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
     @Test("Nothing is left of one person's contacts that are deleted after a reading of their topic broke off")
@@ -148,11 +149,11 @@ struct TopicContactsTests {
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
         try contacts.startOver([0])
-        #expect(try "anna".withBytes { (owner) throws(StoreError) in try listed.store.delete(owner: owner) } == 1)
+        try expect("anna".withBytes { (owner) throws(StoreError) in try listed.store.delete(owner: owner) }, is: 1)
         let database = try Database.open(path: state.path)
         for table in ["contact", "contact_unseen"] {
             let count = try database.integer("SELECT count(*) FROM \(table)")
-            #expect(count == 0)
+            expect(count, is: 0)
         }
     }
 
@@ -161,17 +162,17 @@ struct TopicContactsTests {
         let path = try folder.write(#"{"owner":"anna","id":"c5","name":"Five"}"#, to: "contacts.jsonl")
         _ = try listed.store.importLines(path)
         var contacts = try contacts()
-        #expect(try contacts.discardStale(partitions: 1, now: Self.now) == [0])
-        #expect(try listed.list() == [])
+        try expect(contacts.discardStale(partitions: 1, now: Self.now), is: [0])
+        try expect(listed.list(), is: [])
         _ = try listed.store.importLines(path)
         let error = #expect(throws: StoreError.self) {
             try self.contacts().apply([(Self.anna, Self.zoe)], now: Self.now)
         }
-        #expect(error?.description.contains("no longer those of the topic contacts") == true)
-        #expect(try listed.list() == ["anna/c5=Five"])
+        expect(error?.description.contains("no longer those of the topic contacts"), is: true)
+        try expect(listed.list(), is: ["anna/c5=Five"])
         #expect(throws: StoreError.self) { try self.contacts().see([0], now: Self.now) }
-        #expect(try contacts.discardStale(partitions: 1, now: Self.now) == [0])
-        #expect(try contacts.apply([(Self.anna, Self.zoe)], now: Self.now) == [])
-        #expect(try listed.list() == ["anna/c1=Zoë"])
+        try expect(contacts.discardStale(partitions: 1, now: Self.now), is: [0])
+        try expect(contacts.apply([(Self.anna, Self.zoe)], now: Self.now), is: [])
+        try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 }

@@ -1,4 +1,5 @@
 import PushmillStores
+import PushmillTestSupport
 import Testing
 
 @Suite("Hashes of accounts")
@@ -16,6 +17,6 @@ struct AccountSecretTests {
         let hash = (0..<UInt8(count)).map { $0 }.withUnsafeBytes { secret.hash($0) }
         let bytes = [hash.high.littleEndian, hash.low.littleEndian].withUnsafeBytes { Array($0) }
         let text = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined().uppercased()
-        #expect(text == expected)
+        expect(text, is: expected)
     }
 }

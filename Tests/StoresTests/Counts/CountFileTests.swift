@@ -46,12 +46,12 @@ struct CountFileTests {
             #expect(file.position == nil && file.highest == nil && read(file, 1...3) == [:])
             #expect(file.write(rows([(1, one), (2, two)]), at: position(9)))
             #expect(file.write(rows([(2, CountState(count: 0))]), at: nil))
-            #expect(file.takeNews() == [])
+            expect(file.takeNews(), is: [])
         }
         let file = try open()
         #expect(file.position == position(9) && file.highest == one)
-        #expect(read(file, 1...3) == [1: one, 2: CountState(count: 0)])
-        #expect(read(try open(partition: 4), 1...3) == [:])
+        expect(read(file, 1...3), is: [1: one, 2: CountState(count: 0)])
+        expect(read(try open(partition: 4), 1...3), is: [:])
         #expect(file.clear())
         #expect(file.position == nil && file.highest == nil && read(file, 1...3) == [:])
         #expect(file.write(rows([(3, one)]), at: position(1)) && read(file, 1...3) == [3: one])
@@ -67,10 +67,10 @@ struct CountFileTests {
             var isWritten = true
             #expect(clock.measure { isWritten = file.write(rows([(2, two)]), at: position(10)) } < .seconds(5))
             #expect(!isWritten)
-            #expect(read(file, 1...2) == [1: one])
+            expect(read(file, 1...2), is: [1: one])
         }
         #expect(file.write(rows([(2, two)]), at: position(10)))
-        #expect(read(file, 1...2) == [1: one, 2: two])
+        expect(read(file, 1...2), is: [1: one, 2: two])
     }
 
     @Test("Who opened it earlier writes nothing any more")
@@ -79,12 +79,12 @@ struct CountFileTests {
         #expect(earlier.write(rows([(1, one)]), at: position(1)))
         let later = try open()
         #expect(!earlier.write(rows([(1, two)]), at: position(2)))
-        #expect(earlier.position == position(1))
-        #expect(earlier.takeNews() == [.failed(.inUse(path: "\(path)/events-3.sqlite"))])
+        expect(earlier.position, is: position(1))
+        expect(earlier.takeNews(), is: [.failed(.inUse(path: "\(path)/events-3.sqlite"))])
         #expect(read(later, 1...2) == [1: one] && later.position == position(1))
         #expect(later.write(rows([(1, two)]), at: position(2)))
         #expect(!earlier.clear() && earlier.isTaken && !later.isTaken)
-        #expect(read(try open(), 1...2) == [1: two])
+        expect(read(try open(), 1...2), is: [1: two])
     }
 
     @Test("Of two that found no file only one makes it, and the other one's opening of it anew takes it over")
@@ -101,11 +101,11 @@ struct CountFileTests {
     @Test("Who closes a file that was removed leaves the log of the one that has its name")
     func removed() throws {
         var earlier: CountFile? = try open()
-        #expect(earlier?.write(rows([(1, one)]), at: position(1)) == true)
+        expect(earlier?.write(rows([(1, one)]), at: position(1)), is: true)
         let later = try open()
         #expect(later.clear() && later.write(rows([(2, two)]), at: position(2)))
         earlier = nil
-        #expect(read(try open(), 1...2) == [2: two])
+        expect(read(try open(), 1...2), is: [2: two])
     }
 
     @Test("One that is made after the folder was removed makes that anew")
@@ -113,9 +113,9 @@ struct CountFileTests {
         let file = try open()
         try #require(rmdir(path) == 0)
         #expect(file.write(rows([(1, one)]), at: position(1)))
-        #expect(file.takeNews() == [])
-        #expect(try temporary.mode(of: "counts") == 0o700)
-        #expect(read(try open(), 1...2) == [1: one])
+        expect(file.takeNews(), is: [])
+        try expect(temporary.mode(of: "counts"), is: 0o700)
+        expect(read(try open(), 1...2), is: [1: one])
     }
 
     @Test("A file of something else is set aside, and the last two are kept")
@@ -136,7 +136,7 @@ struct CountFileTests {
             #expect(reason.hasSuffix("damaged: of events-3 by \(what)") && access(aside, F_OK) == 0)
             #expect(file.position == nil && read(file, 1...1) == [:] && fill(file))
         }
-        #expect(try names(in: path).filter { $0.contains("aside") && !$0.contains("-wal") }.count == 2)
+        try expect(names(in: path).filter { $0.contains("aside") && !$0.contains("-wal") }.count, is: 2)
     }
 
     @Test("Of another version, or no database: set aside", arguments: [true, false])
@@ -166,7 +166,7 @@ struct CountFileTests {
         let file = try open()
         let descriptor = Glibc.open("\(path)/events-3.sqlite", O_WRONLY)
         let noise = [UInt8](repeating: 0xee, count: 400_000)
-        #expect(pwrite(descriptor, noise, noise.count, 8192) == noise.count)
+        expect(pwrite(descriptor, noise, noise.count, 8192), is: noise.count)
         close(descriptor)
         #expect(!file.read(accounts.map(\.account)) { _, _ in })
         #expect(read(file, 1...1) == nil && !file.write(rows([(1, one)]), at: position(2)))
@@ -197,7 +197,7 @@ struct CountFileTests {
                 .open(topic: "events", partition: 3)
         }
         var former: CountFile? = try open()
-        #expect(former?.write(rows([(1, one)]), at: position(9)) == true)
+        expect(former?.write(rows([(1, one)]), at: position(9)), is: true)
         // Who closes it last removes its log, and the index of that.
         if isClosed { former = nil }
         try disk.fill()
@@ -207,7 +207,7 @@ struct CountFileTests {
         #expect(file.position == nil && file.highest == nil && read(file, 1...1) == [:])
         disk.makeRoom()
         #expect(file.write(rows([(1, two)]), at: position(10)) && read(file, 1...1) == [1: two])
-        #expect(try open().position == position(10))
+        try expect(open().position, is: position(10))
         withExtendedLifetime(former) {}
     }
 
@@ -216,10 +216,10 @@ struct CountFileTests {
         #expect(try open(partition: 1).write(rows([(1, one)]), at: position(9)))
         let folder = try CountFolder(path: path, cluster: "c", changelog: "badges", mostConnections: 1)
         var first: CountFile? = folder.open(topic: "events", partition: 0)
-        #expect(first?.write(rows([(2, two)]), at: position(1)) == true)
+        expect(first?.write(rows([(2, two)]), at: position(1)), is: true)
         let second = folder.open(topic: "events", partition: 1)
         let failure = CountFile.News.failed(.unopened(path: "\(path)/events-1.sqlite", error: EMFILE))
-        #expect(second.takeNews() == [failure])
+        expect(second.takeNews(), is: [failure])
         #expect(second.position == nil && read(second, 1...1) == [:])
         #expect(!second.write(rows([(1, two)]), at: position(10)) && !second.isTaken)
         #expect(read(second, 1...1) == [:] && second.takeNews() == [failure])
@@ -246,7 +246,7 @@ struct CountFileTests {
 
     @Test("Names of files fit whatever a topic is named")
     func fileNames() {
-        #expect(CountFolder.fileName("events.v1_x-2", 7) == "events.v1_x-2-7.sqlite")
+        expect(CountFolder.fileName("events.v1_x-2", 7), is: "events.v1_x-2-7.sqlite")
         let odd = ["a/b%é", "ab", "../ab", "a/b%è"].map { CountFolder.fileName($0, 0) }
         #expect(Set(odd).count == 4 && odd.allSatisfy { $0.utf8.count < 230 && !$0.contains("/") })
         let long = (0..<2).map { CountFolder.fileName(String(repeating: "a", count: 248) + "\($0)", 123_456) }

@@ -12,8 +12,8 @@ struct DatabaseTests {
     func errors() throws {
         let database = try Database.open(path: folder.stateFile)
         let error = #expect(throws: StoreError.self) { try database.execute("SELECT 1 FROM nowhere") }
-        #expect(
-            error?.description == "\(folder.stateFile): no such table: nowhere (SQLite 1) at: SELECT 1 FROM nowhere")
+        expect(
+            error?.description, is: "\(folder.stateFile): no such table: nowhere (SQLite 1) at: SELECT 1 FROM nowhere")
     }
 
     @Test("A failing step says which statement it was, and the statement can be run again")
@@ -46,7 +46,7 @@ struct DatabaseTests {
         try database.transaction { () throws(StoreError) in try database.execute("INSERT INTO t VALUES(2)") }
         let rows = try database.prepare("SELECT x FROM t")
         #expect(try rows.step())
-        #expect(rows.integer(0) == 2)
+        expect(rows.integer(0), is: 2)
         #expect(try !rows.step())
     }
 
@@ -56,8 +56,8 @@ struct DatabaseTests {
         let echo = try database.prepare("SELECT ?, typeof(?1)")
         try text.withBytes { (bytes) throws(StoreError) in try echo.bind(1, bytes) }
         #expect(try echo.step())
-        #expect(echo.bytes(0).bytes.text == text)
-        #expect(echo.text(1) == "blob")
+        expect(echo.bytes(0).bytes.text, is: text)
+        expect(echo.text(1), is: "blob")
     }
 
     @Test("Every commit is on the disk when it returns")
@@ -66,7 +66,7 @@ struct DatabaseTests {
         for (pragma, value) in [("journal_mode", "wal"), ("synchronous", "2")] {
             let query = try database.prepare("PRAGMA \(pragma)")
             #expect(try query.step())
-            #expect(query.text(0) == value)
+            expect(query.text(0), is: value)
         }
     }
 

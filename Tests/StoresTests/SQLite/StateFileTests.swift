@@ -16,8 +16,8 @@ struct StateFileTests {
             let state = try StateFile(path: folder.stateFile, access: .alone)
             let database = try state.connect()
             try database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
-            for name in folder.names { #expect(try folder.mode(of: name) == 0o600, "\(name)") }
-            #expect(folder.names.count == 4)
+            for name in folder.names { try expect(folder.mode(of: name), is: 0o600, "\(name)") }
+            expect(folder.names.count, is: 4)
         }
     }
 
@@ -29,7 +29,7 @@ struct StateFileTests {
             try StateFile(path: folder.stateFile, access: .alone)
         }
         _ = try StateFile(path: folder.stateFile, access: .shared)
-        #expect(try exitStatus(of: ["/usr/bin/flock", "-n", folder.stateFile + ".lock", "true"]) == 1)
+        try expect(exitStatus(of: ["/usr/bin/flock", "-n", folder.stateFile + ".lock", "true"]), is: 1)
         withExtendedLifetime(first) {}
     }
 
@@ -37,7 +37,7 @@ struct StateFileTests {
     func release() throws {
         _ = try StateFile(path: folder.stateFile, access: .alone)
         _ = try StateFile(path: folder.stateFile, access: .alone)
-        #expect(try exitStatus(of: ["/usr/bin/flock", "-n", folder.stateFile + ".lock", "true"]) == 0)
+        try expect(exitStatus(of: ["/usr/bin/flock", "-n", folder.stateFile + ".lock", "true"]), is: 0)
     }
 
     /// (trust 18)
@@ -62,12 +62,12 @@ struct StateFileTests {
         }
         #expect(throws: StoreError.self) { try StateFile(path: folder.stateFile, access: .alone) }
         let state = try StateFile(path: folder.stateFile, access: .alone, isCopy: true)
-        #expect(state.setAside?.path == "\(folder.stateFile).aside-1")
+        expect(state.setAside?.path, is: "\(folder.stateFile).aside-1")
         #expect(folder.names.contains("state.sqlite.aside-1"))
         let contacts = try state.connect().prepare("SELECT count(*) FROM contact")
         #expect(try contacts.step() && contacts.integer(0) == 0)
         // Who looks in what was set aside finds what was there.
-        #expect(isNewer == ((try? Database.open(path: "\(folder.stateFile).aside-1")) != nil))
+        expect(isNewer, is: ((try? Database.open(path: "\(folder.stateFile).aside-1")) != nil))
     }
 
     @Test("A copy of which pages behind the first are damaged is set aside and begun anew")
@@ -82,7 +82,7 @@ struct StateFileTests {
         fwrite([UInt8](repeating: 0xA5, count: rest), 1, rest, pages)
         #expect(fclose(pages) == 0 && rest > 0)
         let state = try StateFile(path: folder.stateFile, access: .alone, isCopy: true)
-        #expect(state.setAside?.path == "\(folder.stateFile).aside-1")
+        expect(state.setAside?.path, is: "\(folder.stateFile).aside-1")
         let contacts = try state.connect().prepare("SELECT count(*) FROM contact")
         #expect(try contacts.step() && contacts.integer(0) == 0)
     }
@@ -133,7 +133,7 @@ struct StateFileTests {
         let path = "\(folder.path)/missing/state.sqlite"
         for access in [StateFile.Access.alone, .shared] {
             let error = #expect(throws: StoreError.self) { try StateFile(path: path, access: access) }
-            #expect(error?.description.hasPrefix(path) == true)
+            expect(error?.description.hasPrefix(path), is: true)
         }
     }
 

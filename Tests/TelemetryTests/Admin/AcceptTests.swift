@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillTelemetry
@@ -24,12 +25,12 @@ import Testing
             ("application/openmetrics-text; version=\"1.0.0\";q=0.9, text/plain;q=\"0.5\"", 1),
         ] as [(String?, Int?)])
     func metrics(_ header: String?, _ expected: Int?) {
-        #expect(Accept(header).preferred(of: formats) == expected)
+        expect(Accept(header).preferred(of: formats), is: expected)
     }
 
     @Test("Behind its first kilobyte an Accept header is not read")
     func long() {
-        #expect(Accept(String(repeating: "a/b,", count: 255) + "*/*").preferred(of: formats) == 0)
+        expect(Accept(String(repeating: "a/b,", count: 255) + "*/*").preferred(of: formats), is: 0)
         #expect(Accept(String(repeating: "a/b,", count: 256) + "*/*").preferred(of: formats) == nil)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillTelemetry
@@ -29,7 +30,7 @@ import Testing
         }
         let foreign = try test.ask("PUT /log-level", headers: "Origin: http://evil.example\r\n", body: "info")
         #expect(foreign.hasPrefix("HTTP/1.1 403 "))
-        #expect(test.log.level == .debug)
+        expect(test.log.level, is: .debug)
     }
 
     @Test("Two Accept headers count as one")
@@ -75,7 +76,7 @@ import Testing
         let test = try TestServer()
         #expect(try test.ask("PUT /log-level", body: body).hasPrefix("HTTP/1.1 \(status) "))
         let level = test.log.level.name
-        #expect(level == (status == 200 ? String(body.prefix(5)) : "debug"))
+        expect(level, is: (status == 200 ? String(body.prefix(5)) : "debug"))
         #expect(try test.ask("GET /log-level").hasSuffix(#"{"level":"\#(level)"}"# + "\n"))
     }
 
@@ -103,7 +104,7 @@ import Testing
         test.log.error("Three", [.count(3)])
         let answer = try test.ask("GET /logs\(query)")
         #expect(answer.contains("Content-Type: application/x-ndjson\r\n"))
-        #expect(answer.split(separator: #"{"time":""#).count - 1 == lines)
+        expect(answer.split(separator: #"{"time":""#).count - 1, is: lines)
     }
 
     @Test(

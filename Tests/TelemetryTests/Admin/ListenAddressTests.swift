@@ -1,4 +1,5 @@
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @Suite struct ListenAddressTests {
@@ -12,8 +13,8 @@ import Testing
         ])
     func valid(_ text: String, _ expected: String, _ isLoopback: Bool) throws {
         let address = try ListenAddress(text)
-        #expect("\(address)" == expected)
-        #expect(address.isLoopback == isLoopback)
+        expect("\(address)", is: expected)
+        expect(address.isLoopback, is: isLoopback)
     }
 
     @Test(

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -25,7 +26,7 @@ import Testing
             ("GET", "/Thing", 404), ("GET", "", 404), ("OPTIONS", "*", 404), ("GET", "/../thing", 404),
         ])
     func status(_ method: String, _ path: String, _ expected: Int) {
-        #expect(router().respond(to: AdminRequest(method: method, path: path)).status == expected)
+        expect(router().respond(to: AdminRequest(method: method, path: path)).status, is: expected)
     }
 
     // (trust 5)
@@ -42,10 +43,10 @@ import Testing
         for path in ["/thing", "/open", "/nothing"] {
             let expected = !isAnswered ? 403 : path == "/nothing" ? 404 : 200
             let request = AdminRequest(method: "GET", path: path, host: host)
-            #expect(router().respond(to: request).status == expected, "\(path)")
+            expect(router().respond(to: request).status, is: expected, "\(path)")
         }
         let known = AdminRequest(method: "GET", path: "/thing", authorization: "Bearer s3cret", host: host)
-        #expect(router(token: "s3cret").respond(to: known).status == 200)
+        expect(router(token: "s3cret").respond(to: known).status, is: 200)
     }
 
     // (trust 5)
@@ -55,13 +56,13 @@ import Testing
             let request = AdminRequest(method: method, path: "/thing", host: "localhost:9464", origin: origin)
             return router().respond(to: request).status
         }
-        #expect(status("PUT", nil) == 200)
-        #expect(status("PUT", "http://localhost:9464") == 200)
+        expect(status("PUT", nil), is: 200)
+        expect(status("PUT", "http://localhost:9464"), is: 200)
         for origin in [
             "http://localhost:9465", "http://evil.example", "null", "", "http://localhost:9464.evil.example",
         ] {
-            #expect(status("PUT", origin) == 403, "\(origin)")
-            #expect(status("GET", origin) == 200)
+            expect(status("PUT", origin), is: 403, "\(origin)")
+            expect(status("GET", origin), is: 200)
         }
     }
 
@@ -70,21 +71,21 @@ import Testing
         func allowed(_ path: String) -> String? {
             header("Allow", of: router().respond(to: AdminRequest(method: "POST", path: path)))
         }
-        #expect(allowed("/thing") == "GET, HEAD, PUT")
-        #expect(allowed("/open") == "GET, HEAD")
+        expect(allowed("/thing"), is: "GET, HEAD, PUT")
+        expect(allowed("/open"), is: "GET, HEAD")
     }
 
     @Test("Without the token only the open paths answer, and a stranger does not learn the others")
     func token() {
         let router = router(token: "s3cret")
-        #expect(router.respond(to: AdminRequest(method: "GET", path: "/open")).status == 200)
+        expect(router.respond(to: AdminRequest(method: "GET", path: "/open")).status, is: 200)
         for (method, path) in [("GET", "/thing"), ("POST", "/thing"), ("GET", "/nothing")] {
             let response = router.respond(to: AdminRequest(method: method, path: path, authorization: "Bearer wrong"))
-            #expect(response.status == 401)
-            #expect(header("WWW-Authenticate", of: response)?.hasPrefix("Bearer") == true)
+            expect(response.status, is: 401)
+            expect(header("WWW-Authenticate", of: response)?.hasPrefix("Bearer"), is: true)
         }
         let known = AdminRequest(method: "GET", path: "/thing", authorization: "Bearer s3cret")
-        #expect(router.respond(to: known).status == 200)
+        expect(router.respond(to: known).status, is: 200)
     }
 
     private final class Token: Sendable {
@@ -111,11 +112,11 @@ import Testing
             var buffer = [UInt8](repeating: 0, count: 4_096)
             return buffer.withUnsafeMutableBytes { stream.read(into: $0, isQuiet: false) }
         }
-        #expect(read() == .waiting)
+        expect(read(), is: .waiting)
         log.info("Before")
         #expect(read() != .end)
         token.replace()
         log.info("After")
-        #expect((read() == .end) == (word == "former"))
+        expect((read() == .end), is: (word == "former"))
     }
 }

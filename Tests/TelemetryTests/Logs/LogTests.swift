@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Synchronization
 import PushmillTelemetry
 import Testing
@@ -9,8 +10,9 @@ import Testing
     func line() {
         let log = Log(clock: time.clock)
         log.warning("Partition is slow", [.topic("push.events"), .partition(3), .offset(42), .seconds(0.25)])
-        #expect(
-            log.jsonLines == [
+        expect(
+            log.jsonLines,
+            is: [
                 #"{"time":"2026-01-31T09:08:07.006Z","level":"warning","message":"Partition is slow","#
                     + #""topic":"push.events","partition":3,"offset":42,"seconds":0.25}"#
             ])
@@ -30,9 +32,9 @@ import Testing
         log.log(.debug, "Debug", field(.debug))
         log.log(.trace, "Trace", field(.trace))
         let expected = LogLevel.allCases.filter { $0 >= threshold }
-        #expect(built.withLock { $0 } == expected)
-        #expect(LogLevel.allCases.filter { log.counts.lines($0).value == 1 } == expected)
-        #expect(log.jsonLines.count == expected.count)
+        expect(built.withLock { $0 }, is: expected)
+        expect(LogLevel.allCases.filter { log.counts.lines($0).value == 1 }, is: expected)
+        expect(log.jsonLines.count, is: expected.count)
     }
 
     @Test("The level can be changed while running")
@@ -41,13 +43,13 @@ import Testing
         log.info("Before")
         log.level = .info
         log.info("After")
-        #expect(log.jsonLines.count == 1)
-        #expect(log.level == .info)
+        expect(log.jsonLines.count, is: 1)
+        expect(log.level, is: .info)
     }
 
     @Test("A level is known by its own name only", arguments: ["error", "warning", "info", "debug", "trace"])
     func names(_ name: String) {
-        #expect(LogLevel(name: name)?.name == name)
+        expect(LogLevel(name: name)?.name, is: name)
         #expect(LogLevel(name: name.uppercased()) == nil)
     }
 
@@ -56,12 +58,12 @@ import Testing
         let log = Log(clock: time.clock)
         for _ in 0..<25 { log.info("Again") }
         log.info("Another")
-        #expect(log.jsonLines.count == 21)
-        #expect(log.counts.heldBack.value == 5)
-        #expect(log.counts.lines(.info).value == 26)
+        expect(log.jsonLines.count, is: 21)
+        expect(log.counts.heldBack.value, is: 5)
+        expect(log.counts.lines(.info).value, is: 26)
         time.advance(seconds: 10)
         log.info("Again")
-        #expect(log.jsonLines.last?.hasSuffix(#""message":"Again","held_back":5}"#) == true)
+        expect(log.jsonLines.last?.hasSuffix(#""message":"Again","held_back":5}"#), is: true)
     }
 
     @Test("What debug and trace were switched on for is not held back")
@@ -69,8 +71,8 @@ import Testing
         let log = Log(level: .trace, clock: time.clock)
         for _ in 0..<100 { log.log(.debug, "Debug") }
         for _ in 0..<100 { log.log(.trace, "Trace") }
-        #expect(log.jsonLines.count == 200)
-        #expect(log.counts.heldBack.value == 0)
+        expect(log.jsonLines.count, is: 200)
+        expect(log.counts.heldBack.value, is: 0)
     }
 
     @Test("A burst from many threads loses no count")
@@ -81,8 +83,8 @@ import Testing
                 group.addTask { for number in 0..<500 { log.error("Burst", [.count(number)]) } }
             }
         }
-        #expect(log.counts.lines(.error).value == 4_000)
-        #expect(log.counts.heldBack.value == 3_980)
-        #expect(log.jsonLines.count == 20)
+        expect(log.counts.lines(.error).value, is: 4_000)
+        expect(log.counts.heldBack.value, is: 3_980)
+        expect(log.jsonLines.count, is: 20)
     }
 }

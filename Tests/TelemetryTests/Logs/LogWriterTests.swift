@@ -14,10 +14,10 @@ import Testing
         let pipe = try Pipe()
         log.info("Before")
         let writer = try LogWriter(log, output: pipe.writing)
-        #expect(pipe.lines(1).first?.contains("Before") == true)
+        expect(pipe.lines(1).first?.contains("Before"), is: true)
         for _ in 0..<22 { log.info("Repeated") }
         writer.close()
-        #expect(pipe.lines(21).last?.hasSuffix(#""message":"Repeated","held_back":2}"#) == true)
+        expect(pipe.lines(21).last?.hasSuffix(#""message":"Repeated","held_back":2}"#), is: true)
     }
 
     @Test("A pipe gets JSON unless text is asked for", arguments: [LogFormat.auto, .json, .text])
@@ -28,7 +28,7 @@ import Testing
         log.info("Hello")
         writer.close()
         let line = pipe.lines(1).first
-        #expect(line == (format == .text ? "2026-01-31T09:08:07.006Z INFO    Hello" : log.jsonLines.first))
+        expect(line, is: (format == .text ? "2026-01-31T09:08:07.006Z INFO    Hello" : log.jsonLines.first))
     }
 
     @Test("A blocked output holds no one, and what it missed is counted and told")
@@ -38,12 +38,12 @@ import Testing
         pipe.fill()
         let writer = try LogWriter(log, output: pipe.writing)
         for number in 0..<1_000 { log.log(.debug, "Line", [.count(number)]) }
-        #expect(log.counts.lines(.debug).value == 1_000)
+        expect(log.counts.lines(.debug).value, is: 1_000)
         var lines: [String] = []
         while lines.last?.hasSuffix(#""count":999}"#) != true { lines += pipe.lines(1) }
         writer.close()
         let written = lines.filter { $0.contains(#""message":"Line""#) }.count
-        #expect(log.counts.lost.value == 1_000 - written)
+        expect(log.counts.lost.value, is: 1_000 - written)
         #expect(lines.contains { $0.contains(#""message":"Log lines were lost""#) })
     }
 
@@ -55,7 +55,7 @@ import Testing
         let writer = try LogWriter(log, output: pipe.writing)
         log.info("Never written")
         writer.close(within: .milliseconds(20))
-        #expect(log.counts.lost.value == 1)
+        expect(log.counts.lost.value, is: 1)
         writer.close()
     }
 
@@ -95,7 +95,7 @@ import Testing
         log.info("To no one")
         writer.close()
         close(ends[1])
-        #expect(log.counts.lost.value == 1)
+        expect(log.counts.lost.value, is: 1)
     }
 
     @Test("A closed output costs lines, not the process")
@@ -105,7 +105,7 @@ import Testing
         let writer = try LogWriter(log, output: 1 << 20)
         log.info("To no one")
         writer.close()
-        #expect(log.counts.lost.value == 1)
+        expect(log.counts.lost.value, is: 1)
     }
 
     @Test("Behind a line that a full disk has cut the next begins on its own", .enabled(if: SmallDisk.mayMount))
@@ -127,9 +127,9 @@ import Testing
         log.info("Whole")
         writer.close()
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-        #expect(lines.first?.utf8.count == 96)
-        #expect(lines.dropFirst().map(String.init) == log.jsonLines.suffix(1))
-        #expect(log.counts.lost.value == 1)
+        expect(lines.first?.utf8.count, is: 96)
+        expect(lines.dropFirst().map(String.init), is: log.jsonLines.suffix(1))
+        expect(log.counts.lost.value, is: 1)
     }
 
     @Test("Lines from many threads go out whole")
@@ -155,7 +155,7 @@ import Testing
         reader.join()
         writer.close()
         let written = lines.withLock { $0 }
-        #expect(written.count == 800)
+        expect(written.count, is: 800)
         #expect(written.allSatisfy { $0.hasPrefix(#"{"time""#) && $0.hasSuffix(#"xx"}"#) })
     }
 }

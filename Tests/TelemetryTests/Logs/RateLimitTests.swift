@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillTelemetry
@@ -16,8 +17,8 @@ import Testing
         #expect(limit.takeRemainders(now: 9 * second).isEmpty)
         #expect(limit.isHolding)
         let told = limit.takeRemainders(now: 10 * second)
-        #expect(told.map(\.heldBack) == [3])
-        #expect(told.first?.level == .info)
+        expect(told.map(\.heldBack), is: [3])
+        expect(told.first?.level, is: .info)
         #expect(!limit.isHolding)
         #expect(limit.takeRemainders(now: 20 * second).isEmpty)
     }
@@ -25,21 +26,21 @@ import Testing
     @Test("At the end everything is told")
     mutating func force() {
         fill(at: 0, beyond: 1)
-        #expect(limit.takeRemainders(now: 0, force: true).map(\.heldBack) == [1])
+        expect(limit.takeRemainders(now: 0, force: true).map(\.heldBack), is: [1])
     }
 
     @Test("A clock that was set back ends the window")
     mutating func setBack() {
         fill(at: 100 * second, beyond: 2)
-        #expect(limit.admit("A", level: .info, now: 0) == .write(heldBack: 2))
+        expect(limit.admit("A", level: .info, now: 0), is: .write(heldBack: 2))
     }
 
     @Test("Messages, and levels of one message, are limited apart")
     mutating func apart() {
         fill(at: 0, beyond: 1)
-        #expect(limit.admit("B", level: .info, now: 0) == .write(heldBack: 0))
-        #expect(limit.admit("A", level: .error, now: 0) == .write(heldBack: 0))
-        #expect(limit.admit("A", level: .info, now: 0) == .hold)
+        expect(limit.admit("B", level: .info, now: 0), is: .write(heldBack: 0))
+        expect(limit.admit("A", level: .error, now: 0), is: .write(heldBack: 0))
+        expect(limit.admit("A", level: .info, now: 0), is: .hold)
     }
 
     /// (trust 16)
@@ -51,9 +52,9 @@ import Testing
         ])
     mutating func speakers(_ loud: [LogField], _ other: [LogField]) {
         for _ in 0..<RateLimit.burst { _ = limit.admit("says", level: .warning, by: loud, now: 0) }
-        #expect(limit.admit("says", level: .warning, by: loud, now: 0) == .hold)
-        #expect(limit.admit("says", level: .warning, by: other, now: 0) == .write(heldBack: 0))
-        #expect(limit.admit("says", level: .warning, now: 0) == .write(heldBack: 0))
+        expect(limit.admit("says", level: .warning, by: loud, now: 0), is: .hold)
+        expect(limit.admit("says", level: .warning, by: other, now: 0), is: .write(heldBack: 0))
+        expect(limit.admit("says", level: .warning, now: 0), is: .write(heldBack: 0))
         let told = limit.takeRemainders(now: 0, force: true)
         #expect(told.map(\.speakers) == [loud] && told.map(\.heldBack) == [1])
     }

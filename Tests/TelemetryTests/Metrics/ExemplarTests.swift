@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillTelemetry
@@ -17,11 +18,11 @@ import Testing
         let lines = String(decoding: registry.render(.openMetrics), as: UTF8.self).split(separator: "\n")
         let line = try #require(lines.first { $0.contains("+Inf") })
         let parts = line.split(separator: " ")
-        #expect(
-            parts.dropLast().joined(separator: " ")
-                == #"test_seconds_bucket{le="+Inf"} 1 # {trace_id="0af7651916cd43dd8448eb211c80319c"} 1.5"#)
-        #expect(parts.last.flatMap { Double($0) }.map { $0 > 1.7e9 } == true)
-        #expect(lines.filter { $0.contains("trace_id") }.count == 1)
+        expect(
+            parts.dropLast().joined(separator: " "),
+            is: #"test_seconds_bucket{le="+Inf"} 1 # {trace_id="0af7651916cd43dd8448eb211c80319c"} 1.5"#)
+        expect(parts.last.flatMap { Double($0) }.map { $0 > 1.7e9 }, is: true)
+        expect(lines.filter { $0.contains("trace_id") }.count, is: 1)
         #expect(!String(decoding: registry.render(.prometheus), as: UTF8.self).contains("trace_id"))
     }
 
@@ -56,9 +57,9 @@ import Testing
         let now = Int64(1_700_000_000_000_000_000)
         exemplars.offer(TraceID(high: 1, low: 1), value: 10, at: 1, now: now)
         exemplars.offer(TraceID(high: 2, low: 2), value: 20, at: 1, now: now + 999_999_999)
-        #expect(exemplars.latest(at: 1)?.trace == TraceID(high: 1, low: 1))
+        expect(exemplars.latest(at: 1)?.trace, is: TraceID(high: 1, low: 1))
         exemplars.offer(TraceID(high: 3, low: 3), value: 30, at: 1, now: now + 1_000_000_000)
-        #expect(exemplars.latest(at: 1)?.nanoseconds == 30)
+        expect(exemplars.latest(at: 1)?.nanoseconds, is: 30)
         #expect(exemplars.latest(at: 0) == nil)
     }
 

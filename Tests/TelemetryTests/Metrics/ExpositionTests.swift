@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillTelemetry
@@ -55,7 +56,7 @@ import Testing
             # TYPE test_records_total counter
 
             """#
-        #expect(String(decoding: registry.render(.prometheus), as: UTF8.self) == head + samples)
+        expect(String(decoding: registry.render(.prometheus), as: UTF8.self), is: head + samples)
     }
 
     @Test("OpenMetrics 1.0.0, to the byte")
@@ -65,7 +66,7 @@ import Testing
             # TYPE test_records counter
 
             """#
-        #expect(String(decoding: registry.render(.openMetrics), as: UTF8.self) == head + samples + "# EOF\n")
+        expect(String(decoding: registry.render(.openMetrics), as: UTF8.self), is: head + samples + "# EOF\n")
     }
 
     @Test("A family without series is not shown")
@@ -74,6 +75,6 @@ import Testing
         _ = registry.counters("test_total", "None.")
         registry.measure(MetricDescription(.gauge, "test_none", "None.")) { [] }
         #expect(registry.render(.prometheus).isEmpty)
-        #expect(String(decoding: registry.render(.openMetrics), as: UTF8.self) == "# EOF\n")
+        expect(String(decoding: registry.render(.openMetrics), as: UTF8.self), is: "# EOF\n")
     }
 }

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillTelemetry
@@ -11,7 +12,7 @@ import Testing
         for bound in buckets.bounds { values += [bound &- 1, bound, bound &+ 1, bound / 2, bound &* 3] }
         for value in values {
             let expected = buckets.bounds.firstIndex { value <= $0 } ?? buckets.bounds.count
-            #expect(buckets.index(of: value) == expected)
+            expect(buckets.index(of: value), is: expected)
         }
     }
 
@@ -22,8 +23,9 @@ import Testing
         for seconds in [1, 2, 100] as [Int64] { histogram.observe(nanoseconds: seconds * 1_000_000_000) }
         for seconds in [-1, 4] as [Int64] { histogram.shard(0).observe(nanoseconds: seconds * 1_000_000_000) }
         let lines = String(decoding: registry.render(.prometheus), as: UTF8.self).split(separator: "\n")
-        #expect(
-            lines.filter { !$0.hasPrefix("#") } == [
+        expect(
+            lines.filter { !$0.hasPrefix("#") },
+            is: [
                 #"h_bucket{le="1.0"} 2"#, #"h_bucket{le="2.0"} 3"#, #"h_bucket{le="4.0"} 4"#,
                 #"h_bucket{le="+Inf"} 5"#, "h_sum 107.0", "h_count 5",
             ])

@@ -1,4 +1,5 @@
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @Suite struct MetricFamilyTests {
@@ -39,7 +40,7 @@ import Testing
                 }
             }
         }
-        #expect(counter.value == 160_000)
+        expect(counter.value, is: 160_000)
         #expect(text(registry).contains("test_seconds_count 160000\n"))
     }
 }

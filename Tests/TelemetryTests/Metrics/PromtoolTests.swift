@@ -1,5 +1,6 @@
 import Glibc
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 /// Prometheus' own opinion; skipped where it is not installed.
@@ -23,7 +24,7 @@ struct PromtoolTests {
         defer { unlink(file) }
         let text = registry.render(.prometheus)
         let output = try #require(fopen(file, "w"))
-        #expect(fwrite(text, 1, text.count, output) == text.count)
+        expect(fwrite(text, 1, text.count, output), is: text.count)
         fclose(output)
 
         let tool = try #require(popen("/usr/bin/promtool check metrics < \(file) 2>&1", "r"))
@@ -31,7 +32,7 @@ struct PromtoolTests {
         while let character = UnicodeScalar(UInt32(truncatingIfNeeded: fgetc(tool))) {
             said.unicodeScalars.append(character)
         }
-        #expect(pclose(tool) == 0)
-        #expect(said == "")
+        expect(pclose(tool), is: 0)
+        expect(said, is: "")
     }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @Suite("The page of reference (trust 17)")
@@ -50,9 +51,9 @@ struct ReferenceTests {
         }
         #expect(served.count > 35)
         let told = try rows(below: "Metrics").filter { $0.count == 5 && $0[0].contains("_") }
-        #expect(Set(told.map { $0[0] }).count == told.count)
-        #expect(Set(told.map { $0[0] }) == Set(served.keys))
-        for row in told { #expect(served[row[0]] == [row[1], row[3], row[4]], "\(row[0])") }
+        expect(Set(told.map { $0[0] }).count, is: told.count)
+        expect(Set(told.map { $0[0] }), is: Set(served.keys))
+        for row in told { expect(served[row[0]], is: [row[1], row[3], row[4]], "\(row[0])") }
         for row in told {
             let unit = ["seconds", "bytes"].first { row[0].contains("_\($0)") } ?? row[2]
             #expect(row[2] == unit && !unit.isEmpty, "\(row[0])")
@@ -71,7 +72,7 @@ struct ReferenceTests {
         let told = Set(try rows(below: "Metrics").map { $0[0] })
         let asked = Set(runbook.matches(of: /pushmill_[a-z_]+/).map { String($0.output) })
         #expect(asked.count > 10)
-        #expect(asked.subtracting(told) == [])
+        expect(asked.subtracting(told), is: [])
     }
 
     @Test("It has every message of the log at info and above, by its level, and no other")
@@ -83,7 +84,7 @@ struct ReferenceTests {
         }
         let told = try rows(below: "Log messages").dropFirst().filter { !$0[0].hasPrefix("-") }
         #expect(told.count > 70)
-        #expect(Set(told.map { "\($0[0]): \($0[1])" }).symmetricDifference(said) == [])
+        expect(Set(told.map { "\($0[0]): \($0[1])" }).symmetricDifference(said), is: [])
         for row in told { #expect(row.count == 3 && row[2].count > 20, "\(row)") }
     }
 }

@@ -1,4 +1,5 @@
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @Suite struct ServiceMetricsTests {
@@ -63,7 +64,7 @@ import Testing
         #expect(lines.contains(#"pushmill_log_lines_lost_total{reason="repeated"} 1.0"#))
         for name in ["cpu_seconds_total", "resident_memory_bytes", "open_fds", "max_fds", "start_time_seconds"] {
             let line = lines.first { $0.hasPrefix("process_\(name) ") }
-            #expect(line?.split(separator: " ").last.flatMap { Double($0) }.map { $0 > 0 } == true, "process_\(name)")
+            expect(line?.split(separator: " ").last.flatMap { Double($0) }.map { $0 > 0 }, is: true, "process_\(name)")
         }
     }
 }

@@ -1,11 +1,12 @@
 import PushmillPayload
+import PushmillTestSupport
 import Testing
 
 extension NotificationContent {
     var rendered: String {
         var output: [UInt8] = []
         render(into: &output)
-        #expect(output.count == renderedByteCount)
+        expect(output.count, is: renderedByteCount)
         return String(decoding: output, as: UTF8.self)
     }
 
