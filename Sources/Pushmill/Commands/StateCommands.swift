@@ -174,9 +174,15 @@ extension Command {
         let person = try invocation.required(person)
         let configuration = try invocation.configuration()
         configuration.warnOfFile(invocation.console)
-        let store = try ContactStore(configuration.ownContacts(creating: false))
+        let state = try configuration.ownContacts(creating: false)
+        let store = try ContactStore(state)
         let count = try store.delete(owner: person.utf8Span.span.bytes)
         invocation.console.output("\(count) contacts deleted")
+        if try !store.clearLog() {
+            invocation.console.error(
+                "warning: another program reads the contacts now, so that \(state.path)-wal still has what was deleted: "
+                    + "call this again when it has ended")
+        }
         return .success
     }
 }

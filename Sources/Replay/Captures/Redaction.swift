@@ -1,7 +1,7 @@
 package import PushmillPayload
 
 /// Replaces what people wrote, their names and their tokens by stand-ins of the same shape and length; the same word has
-/// the same stand-in everywhere, so that records stay together. What only programs read stays: the names of members, and
+/// the same stand-in in all that one value redacts, so that records stay together, and another elsewhere. What only programs read stays: the names of members, and
 /// within `aps` keys of texts, categories, sounds and the like.
 package struct Redaction: Sendable {
     /// Headers whose values tell nothing of a person.
@@ -25,15 +25,17 @@ package struct Redaction: Sendable {
     /// A payload of more values is no notification, and replaced as a whole.
     private static let mostEdits = 10_000
 
+    private let standIns = StandIns()
+
     package init() {}
 
     package func redacted(_ record: RecordEnvelope) -> RecordEnvelope {
         var record = record
-        record.key = record.key.map(StandIn.bytes)
+        record.key = record.key.map(standIns.bytes)
         for index in record.headers.indices {
             let name = String(decoding: record.headers[index].name, as: UTF8.self)
             if Self.openHeaders.contains(name) || name.hasPrefix("pushmill.error.") { continue }
-            record.headers[index].value = record.headers[index].value.map(StandIn.bytes)
+            record.headers[index].value = record.headers[index].value.map(standIns.bytes)
         }
         let isEvent = record.header("content-type")?.withUnsafeBytes(CloudEvent.isStructured) ?? false
         record.payload = record.payload.map { payload($0, isEvent: isEvent) }
@@ -42,11 +44,11 @@ package struct Redaction: Sendable {
 
     private func payload(_ bytes: [UInt8], isEvent: Bool) -> [UInt8] {
         guard let document = try? JSONDocument(bytes: bytes), document.kind(of: document.root) == .object else {
-            return StandIn.bytes(bytes)
+            return standIns.bytes(bytes)
         }
         var edits: [Edit] = []
         collect(document.root, [], document, isEvent: isEvent, &edits)
-        guard edits.count <= Self.mostEdits else { return StandIn.bytes(bytes) }
+        guard edits.count <= Self.mostEdits else { return standIns.bytes(bytes) }
         var redacted: [UInt8] = []
         var end = 0
         for edit in edits {
@@ -100,13 +102,13 @@ package struct Redaction: Sendable {
     private func standIn(for node: JSONNode, _ document: JSONDocument) -> [UInt8] {
         if let text = document.string(of: node) {
             var json: [UInt8] = []
-            json.append(quoted: StandIn.text(text))
+            json.append(quoted: standIns.text(text))
             return json
         }
         let digits = document.withSpelling(of: node) { spelling in
             spelling.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
         }
-        return Array(StandIn.number(digits ?? "").utf8)
+        return Array(standIns.number(digits ?? "").utf8)
     }
 
     private static func isPersonal(_ names: [String], isNumber: Bool, isEvent: Bool) -> Bool {
@@ -120,18 +122,21 @@ package struct Redaction: Sendable {
     }
 }
 
-/// Words that stand for others.
-enum StandIn {
-    static func bytes(_ bytes: [UInt8]) -> [UInt8] {
+/// Words that stand for others: without the key nobody can try names, or numbers of telephones, until their stand-ins are
+/// the same.
+private struct StandIns {
+    private let key = UInt64.random(in: .min ... .max)
+
+    func bytes(_ bytes: [UInt8]) -> [UInt8] {
         guard (try? UTF8Span(validating: bytes.span)) != nil else {
-            var hash = Hash(bytes)
-            return bytes.map { _ in UInt8(truncatingIfNeeded: hash.next()) }
+            var random = Letters(bytes, key)
+            return bytes.map { _ in UInt8(truncatingIfNeeded: random.next()) }
         }
         return Array(text(String(decoding: bytes, as: UTF8.self)).utf8)
     }
 
     /// Punctuation and spaces stay where they are, and so does the word that marks a contact.
-    static func text(_ text: String) -> String {
+    func text(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         var word: [Unicode.Scalar] = []
         func flush() {
@@ -154,7 +159,7 @@ enum StandIn {
     }
 
     /// As long, and a number again: its exponent stays.
-    static func number(_ spelling: String) -> String {
+    func number(_ spelling: String) -> String {
         let mantissa = spelling.prefix { $0 != "e" && $0 != "E" }
         var text = Array(text(String(mantissa)))
         // A number of several digits does not begin with 0.
@@ -162,12 +167,12 @@ enum StandIn {
         return String(text) + spelling.dropFirst(mantissa.count)
     }
 
-    private static func standIn(_ word: [Unicode.Scalar], isMark: Bool) -> [Unicode.Scalar] {
+    private func standIn(_ word: [Unicode.Scalar], isMark: Bool) -> [Unicode.Scalar] {
         if isMark, word.elementsEqual("contact".unicodeScalars) { return word }
         var text = String.UnicodeScalarView()
         text.append(contentsOf: word)
-        var hash = Hash(Array(String(text).utf8))
-        return word.map { replacement(of: $0, hash.next()) }
+        var random = Letters(Array(String(text).utf8), key)
+        return word.map { Self.replacement(of: $0, random.next()) }
     }
 
     /// Of the same kind, and of as many bytes.
@@ -189,12 +194,15 @@ enum StandIn {
         0xAC00...0xD7A3, 0x4E00...0x9FA5,
     ]
 
-    /// FNV-1a, then a step of xorshift for each letter: the same in every process.
-    private struct Hash {
+    /// A keyed hash, SipHash, then a step of xorshift for each letter.
+    private struct Letters {
         private var state: UInt64
 
-        init(_ bytes: [UInt8]) {
-            state = bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } | 1
+        init(_ bytes: [UInt8], _ key: UInt64) {
+            var hasher = Hasher()
+            hasher.combine(key)
+            bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+            state = UInt64(bitPattern: Int64(hasher.finalize())) | 1
         }
 
         mutating func next() -> UInt32 {

@@ -119,14 +119,15 @@ extension ContactStore {
     package func delete(owner: RawSpan) throws(StoreError) -> Int {
         let delete = try database.prepare("DELETE FROM contact WHERE owner=?")
         try delete.bind(1, owner)
-        let count: Int = try edit { () throws(StoreError) in
+        return try edit { () throws(StoreError) in
             try delete.run()
             return database.changes
         }
-        // A running service holds the log beside the file open, which would keep the names while little is written.
-        try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return count
     }
+
+    /// Empties the log beside the file, which a running service holds open and which would keep deleted names while little is
+    /// written. False where somebody is reading contacts for longer than is waited for.
+    package func clearLog() throws(StoreError) -> Bool { try database.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0 }
 }
 
 extension Statement {

@@ -20,19 +20,21 @@ struct RedactionTests {
     @Test("Texts become others of the same shape and length; what programs read stays")
     func shape() throws {
         let payload =
-            #"{"aps":{"alert":{"title":"Zoë, 42!","body":"{contact:c1} ruft Änne","loc-key":"KEY"},"category":"CHAT","#
-            + #""badge":3,"mutable-content":1},"token":"ABC-123","n":4711e2}"#
+            #"{"aps":{"alert":{"title":"Zoë, 42!","body":"{contact:c1} verschickte Änne","loc-key":"KEY"},"category":"CHAT","#
+            + #""badge":3,"mutable-content":1},"token":"ABCDEFGH-123","n":4711e2}"#
         let redacted = redact(payload)
         let shape =
-            #/\{"aps":\{"alert":\{"title":"[A-Z][a-z][À-ö], [0-9]{2}!","body":"\{contact:[a-z][0-9]\} [a-z]{4} .[a-z]{3}","loc-key":"KEY"\},"category":"CHAT","badge":3,"mutable-content":1\},"token":"[A-Z]{3}-[0-9]{3}","n":[1-9][0-9]{3}e2\}/#
+            #/\{"aps":\{"alert":\{"title":"[A-Z][a-z][À-ö], [0-9]{2}!","body":"\{contact:[a-z][0-9]\} [a-z]{11} .[a-z]{3}","loc-key":"KEY"\},"category":"CHAT","badge":3,"mutable-content":1\},"token":"[A-Z]{8}-[0-9]{3}","n":[1-9][0-9]{3}e2\}/#
         #expect(redacted.wholeMatch(of: shape) != nil, "\(redacted)")
         expect(redacted.utf8.count, is: payload.utf8.count)
-        for word in ["Zoë", "42", "c1}", "ruft", "Änne", "ABC", "123", "4711"] { #expect(!redacted.contains(word)) }
+        // Of short words the stand-in may be the word.
+        for word in ["verschickte", "ABCDEFGH"] { #expect(!redacted.contains(word)) }
     }
 
-    @Test("A word has one stand-in wherever it stands: records of a person stay together")
+    @Test("A word has one stand-in in a capture: records of a person stay together. In the next one it has another")
     func stable() {
-        let first = Redaction().redacted(
+        let redaction = Redaction()
+        let first = redaction.redacted(
             RecordEnvelope(
                 #"{"aps":{"alert":"Hi anna"}}"#, key: "anna", headers: [("recipient", "anna"), ("locale", "de")]))
         let name = String(decoding: first.key ?? [], as: UTF8.self)
@@ -40,8 +42,10 @@ struct RedactionTests {
         expect(first.header("recipient"), is: first.key)
         expect(first.header("locale"), is: Array("de".utf8))
         #expect(first.payloadText.hasSuffix("\(name)\"}}"))
-        expect(Redaction().redacted(RecordEnvelope("{}", key: "anna")).key, is: first.key)
-        #expect(Redaction().redacted(RecordEnvelope("{}", key: "anne")).key != first.key)
+        expect(redaction.redacted(RecordEnvelope("{}", key: "anna")).key, is: first.key)
+        #expect(redaction.redacted(RecordEnvelope("{}", key: "annemarie")).key?.count == 9)
+        let others = (0..<4).map { _ in Redaction().redacted(RecordEnvelope("{}", key: "anna")).key }
+        #expect(Set(others).count > 1)
     }
 
     @Test("What a CloudEvent says of itself stays, as its headers do in binary mode; a payload's own members do not")

@@ -70,7 +70,13 @@ struct ContactStoreTests {
         _ = try store.store.importLines(path)
         try expect(store.list("o3"), is: ["o3/10=n10", "o3/17=n17", "o3/3=n3"])
         try expect("o3".withBytes { (owner) throws(StoreError) in try store.store.delete(owner: owner) }, is: 3)
-        // As where a service has the file open: nothing of them stays beside it.
+        // As where a service has the file open: nothing of them stays beside it, once nobody reads.
+        let reader = try Database.open(path: folder.stateFile)
+        try reader.execute("BEGIN; SELECT * FROM contact")
+        try store.store.database.execute("PRAGMA busy_timeout=1")
+        try expect(store.store.clearLog(), is: false)
+        try reader.execute("END")
+        try expect(store.store.clearLog(), is: true)
         var log = stat()
         #expect(stat("\(folder.stateFile)-wal", &log) == 0 && log.st_size == 0)
         try expect(store.list("o3"), is: [])
