@@ -1,8 +1,8 @@
 package import PushmillPayload
 
-/// Replaces what people wrote, their names and their tokens by stand-ins of the same shape and length; the same word has
-/// the same stand-in in all that one value redacts, so that records stay together, and another elsewhere. What only programs read stays: the names of members, and
-/// within `aps` keys of texts, categories, sounds and the like.
+/// Replaces what people wrote, their names and their tokens by stand-ins of the same shape and length. A word has the same
+/// stand-in in all that one value redacts, so that records stay together, and another in what the next one does. What only
+/// programs read stays: the names of members, and within `aps` keys of texts, categories, sounds and the like.
 package struct Redaction: Sendable {
     /// Headers whose values tell nothing of a person.
     private static let openHeaders: Set<String> = [
