@@ -38,9 +38,11 @@ public struct SettingProblem: Error, Sendable, Hashable {
     public let path: String
     public let message: String
 
+    /// Behind a key whose colon lacks its space there may be a password: the path ends there.
     public init(place: Place, path: String, message: String) {
         self.place = place
-        self.path = path
+        let end = path.firstIndex { ":=".contains($0) || $0.isWhitespace }
+        self.path = end.map { path[..<$0] + "…" } ?? path
         self.message = message
     }
 }

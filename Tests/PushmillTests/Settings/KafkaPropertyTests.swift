@@ -126,6 +126,18 @@ struct KafkaPropertyTests {
         expect(problems.first?.contains("geheim"), is: false)
     }
 
+    @Test(
+        "A password behind a key whose colon lacks its space, or that has another sign, is not told",
+        arguments: [
+            "{ 'sasl.password:geheim': 1 }", "{ sasl.password=geheim: 1 }", "{ 'sasl.password geheim': 1 }",
+            "{ consumer: { 'sasl.password:geheim': 1 } }",
+        ])
+    func misspelled(section: String) {
+        let problems = Reading("kafka: \(section)").problems
+        #expect(problems.count == 1 && problems.first?.contains("sasl.password…: librdkafka has no such") == true)
+        expect(problems.first?.contains("geheim"), is: false)
+    }
+
     @Test("What it knows passes, aliases and properties of topics too")
     func passes() {
         let yaml = """
