@@ -91,15 +91,7 @@ package struct LogFilter: Sendable {
     }
 
     func matches(_ line: LogLine) -> Bool {
-        guard line.level >= level else { return false }
-        guard let first = text.first else { return true }
-        return line.json.withUnsafeBytes { bytes in
-            guard bytes.count >= text.count else { return false }
-            for start in 0...(bytes.count - text.count) where lowercase(bytes[start]) == first {
-                if text.indices.allSatisfy({ lowercase(bytes[start + $0]) == text[$0] }) { return true }
-            }
-            return false
-        }
+        line.level >= level && (text.isEmpty || line.json.map(lowercase).contains(text))
     }
 }
 
