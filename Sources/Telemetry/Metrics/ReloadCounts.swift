@@ -7,17 +7,6 @@ package final class ReloadCounts: Sendable {
         var failed = 0
         /// The last one has.
         var hasFailed = false
-
-        mutating func add(succeeded hasSucceeded: Bool) {
-            if hasSucceeded { succeeded += 1 } else { failed += 1 }
-            hasFailed = !hasSucceeded
-        }
-
-        static func + (one: Self, other: Self) -> Self {
-            Self(
-                succeeded: one.succeeded + other.succeeded, failed: one.failed + other.failed,
-                hasFailed: one.hasFailed || other.hasFailed)
-        }
     }
 
     private let byPath = Mutex<[String: Reloads]>([:])
@@ -25,7 +14,12 @@ package final class ReloadCounts: Sendable {
     package init() {}
 
     package func add(_ path: String, succeeded: Bool) {
-        byPath.withLock { $0[path, default: Reloads()].add(succeeded: succeeded) }
+        byPath.withLock { byPath in
+            var reloads = byPath[path] ?? Reloads()
+            if succeeded { reloads.succeeded += 1 } else { reloads.failed += 1 }
+            reloads.hasFailed = !succeeded
+            byPath[path] = reloads
+        }
     }
 
     /// By the names of files without their folders, in order. Those of one name are one: failed if one of them has.
@@ -34,7 +28,9 @@ package final class ReloadCounts: Sendable {
         let paths = Set(watched).union(byPath.keys)
         let byName = Dictionary(grouping: paths) { path in path.split(separator: "/").last.map { String($0) } ?? path }
         return byName.sorted { $0.key < $1.key }.map { name, paths in
-            (name, paths.reduce(Reloads()) { $0 + (byPath[$1] ?? Reloads()) })
+            let all = paths.compactMap { byPath[$0] }
+            let (succeeded, failed) = (all.reduce(0) { $0 + $1.succeeded }, all.reduce(0) { $0 + $1.failed })
+            return (name, Reloads(succeeded: succeeded, failed: failed, hasFailed: all.contains(where: \.hasFailed)))
         }
     }
 }
