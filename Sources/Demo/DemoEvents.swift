@@ -183,7 +183,6 @@ final class DemoFeed {
     }
 
     private func hex(_ number: some BinaryInteger, _ width: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        String(number, radix: 16).aligned(to: width, by: "0")
     }
 }

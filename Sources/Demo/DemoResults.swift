@@ -50,10 +50,6 @@ extension DemoResult {
     }
 }
 
-extension String {
-    func padded(to width: Int) -> String { self + String(repeating: " ", count: Swift.max(0, width - count)) }
-}
-
 /// A payload as a lock screen would show it.
 struct DemoNotification: Encodable, Sendable {
     private(set) var title: String?
@@ -152,24 +148,20 @@ package struct DemoSummary: Sendable {
 
     package var text: String {
         var lines = [
-            "", "\("outcome".padded(to: 14))\(right("events", 8))\(right("median", 10))\(right("slowest", 10))",
+            "", "outcome".padded(to: 14) + "events".aligned(to: 8) + "median".aligned(to: 10) + "slowest".aligned(to: 10),
         ]
         for (outcome, row) in rows.sorted(by: { ($1.value.count, $0.key) < ($0.value.count, $1.key) }) {
             let times = row.times.sorted()
             let reasons = row.reasons.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             lines.append(
-                outcome.padded(to: 14) + right("\(row.count)", 8)
-                    + right(milliseconds(times[times.count / 2]), 10) + right(milliseconds(row.slowest), 10)
+                outcome.padded(to: 14) + "\(row.count)".aligned(to: 8)
+                    + milliseconds(times[times.count / 2]).aligned(to: 10) + milliseconds(row.slowest).aligned(to: 10)
                     + (reasons.isEmpty ? "" : "   \(reasons.joined(separator: ", "))"))
         }
-        lines.append("\("all".padded(to: 14))\(right("\(count)", 8))")
+        lines.append("all".padded(to: 14) + "\(count)".aligned(to: 8))
         if count < sent { lines.append("\(sent - count) of \(sent) events have not come out (yet).") }
         return lines.joined(separator: "\n")
     }
 
     private func milliseconds(_ time: Duration) -> String { "\(Int(time / .milliseconds(1))) ms" }
-
-    private func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
-    }
 }

@@ -54,13 +54,10 @@ struct RecordComparison: Sendable {
     private static func shown(_ bytes: [UInt8]?) -> String? {
         guard let bytes else { return nil }
         guard (try? UTF8Span(validating: bytes.span)) != nil else {
-            return "\(bytes.count) bytes: \(bytes.prefix(32).map { hexadecimal($0) }.joined())"
+            let digits = bytes.prefix(32).map { String($0, radix: 16).aligned(to: 2, by: "0") }
+            return "\(bytes.count) bytes: \(digits.joined())"
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
 }
 

@@ -1,3 +1,5 @@
+import PushmillPayload
+
 /// Help made from the tables of commands and options.
 enum HelpText {
     static func overview(_ commands: [Command]) -> String {
@@ -41,9 +43,8 @@ enum HelpText {
     private static func table(_ rows: [(left: String, right: String)]) -> String {
         let width = rows.map(\.left.count).max() ?? 0
         return rows.map { row in
-            let gap = String(repeating: " ", count: width - row.left.count)
             let indent = String(repeating: " ", count: width + 4)
-            return "  \(row.left)\(gap)  " + wrapped(row.right, 80 - width - 4).joined(separator: "\n\(indent)")
+            return "  \(row.left.padded(to: width))  " + wrapped(row.right, 80 - width - 4).joined(separator: "\n\(indent)")
         }.joined(separator: "\n")
     }
 

@@ -1,4 +1,5 @@
 import PushmillBenchmarks
+import PushmillPayload
 import PushmillStores
 
 extension Command {
@@ -91,19 +92,15 @@ enum BenchTable {
     private static func row(
         _ name: String, _ rate: String, _ time: String, _ allocations: String, _ references: String
     ) -> String {
-        let numbers = [(rate, 12), (time, 10), (allocations, 13), (references, 12)]
-            .map { text, width in padding(text, width) + text }
-        return name + padding(name, 44) + numbers.joined()
-    }
-
-    private static func padding(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(1, width - text.count))
+        let columns = [(rate, 11), (time, 9), (allocations, 12), (references, 11)]
+        return columns.reduce(name.padded(to: 43) + " ") { line, column in
+            "\(line) \(column.0.aligned(to: column.1))"
+        }
     }
 
     private static func decimal(_ number: Double, places: Int) -> String {
         let scale = (0..<places).reduce(1) { scale, _ in scale * 10 }
         let scaled = Int((number * Double(scale)).rounded())
-        let fraction = "\(scaled % scale)"
-        return "\(scaled / scale)." + String(repeating: "0", count: places - fraction.count) + fraction
+        return "\(scaled / scale)." + "\(scaled % scale)".aligned(to: places, by: "0")
     }
 }

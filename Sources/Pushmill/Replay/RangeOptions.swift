@@ -1,4 +1,5 @@
 import PushmillKafka
+import PushmillPayload
 import PushmillReplay
 import PushmillStages
 import PushmillTelemetry
@@ -66,8 +67,7 @@ struct Progress {
         guard let total, total > 0 else { return show?("\(count) records") ?? () }
         let done = min(count, total)
         let bar = String(repeating: "#", count: Self.width * done / total)
-        let rest = String(repeating: " ", count: Self.width - bar.count)
-        show?("[\(bar)\(rest)] \(100 * done / total)%  \(count) records")
+        show?("[\(bar.padded(to: Self.width))] \(100 * done / total)%  \(count) records")
     }
 
     func clear() { show?("") }

@@ -1,3 +1,4 @@
+import PushmillPayload
 import PushmillStages
 
 /// Writes settings as YAML that reads back as the same settings.
@@ -67,8 +68,7 @@ enum YAMLText {
         switch character.value {
         case 0x22, 0x5C: return "\\\(character)"
         case 0..<0x20, 0x7F...0xA0, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF:
-            let digits = String(character.value, radix: 16)
-            return "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)"
+            return "\\u" + String(character.value, radix: 16).aligned(to: 4, by: "0")
         default: return String(character)
         }
     }

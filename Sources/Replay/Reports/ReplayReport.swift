@@ -78,10 +78,6 @@ package enum SummaryText {
     }
 }
 
-extension String {
-    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-}
-
 /// Why a capture, a replay or a redrive cannot go on.
 package enum ReplayError: Error, Equatable {
     /// Something given to read makes no sense; the line, from 1, where it has lines.
