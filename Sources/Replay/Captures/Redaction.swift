@@ -46,69 +46,59 @@ package struct Redaction: Sendable {
         guard let document = try? JSONDocument(bytes: bytes), document.kind(of: document.root) == .object else {
             return standIns.bytes(bytes)
         }
-        var edits: [Edit] = []
-        collect(document.root, [], document, isEvent: isEvent, &edits)
-        guard edits.count <= Self.mostEdits else { return standIns.bytes(bytes) }
+        var found: [Personal] = []
+        collect(document.root, [], document, isEvent: isEvent, &found)
+        guard found.count <= Self.mostEdits else { return standIns.bytes(bytes) }
         var redacted: [UInt8] = []
         var end = 0
-        for edit in edits {
-            redacted += bytes[end..<edit.range.lowerBound]
-            redacted += edit.json
-            end = edit.range.upperBound
+        for (node, isEncoded) in found {
+            let next = document.end(of: node)
+            let start = next - (document.withSpelling(of: node) { $0.count } ?? 0)
+            redacted += bytes[end..<start] + standIn(for: node, bytes[start..<next], isEncoded, document)
+            end = next
         }
         return redacted + bytes[end...]
     }
 
-    /// A value of a payload, and what stands in for it.
-    private struct Edit {
-        let range: Range<Int>
-        let json: [UInt8]
-    }
+    /// A value of a payload to be replaced; `isEncoded`: it is a payload itself, in base64.
+    private typealias Personal = (node: JSONNode, isEncoded: Bool)
 
     /// As deep as the document, and so bounded. `names` are those of the members on the way; an element's is empty.
     private func collect(
-        _ node: JSONNode, _ names: [String], _ document: JSONDocument, isEvent: Bool, _ edits: inout [Edit]
+        _ node: JSONNode, _ names: [String], _ document: JSONDocument, isEvent: Bool, _ found: inout [Personal]
     ) {
         switch document.kind(of: node) {
         case .object, .array:
             document.forEachChild(of: node) { child in
-                if edits.count > Self.mostEdits { return }
+                if found.count > Self.mostEdits { return }
                 let name = document.withName(of: child) { name in
                     name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
                 }
-                collect(child, names + [name ?? ""], document, isEvent: isEvent, &edits)
+                collect(child, names + [name ?? ""], document, isEvent: isEvent, &found)
             }
         case .string, .number:
             guard Self.isPersonal(names, isNumber: document.kind(of: node) == .number, isEvent: isEvent) else { return }
-            let end = document.end(of: node)
-            let start = end - (document.withSpelling(of: node) { $0.count } ?? 0)
-            let isEncoded = isEvent && names == ["data_base64"]
-            let json = isEncoded ? encodedStandIn(for: node, document) : standIn(for: node, document)
-            edits.append(Edit(range: start..<end, json: json))
+            found.append((node, isEvent && names == ["data_base64"]))
         case .true, .false, .null: break
         }
     }
 
-    /// For the data of an event in base64: a payload again.
-    private func encodedStandIn(for node: JSONNode, _ document: JSONDocument) -> [UInt8] {
-        guard let data = document.bytes(of: node, isEncoded: true) else { return standIn(for: node, document) }
-        var text: [UInt8] = []
-        payload(data, isEvent: false).withUnsafeBytes { Base64.encode($0, into: &text) }
+    private func standIn(
+        for node: JSONNode, _ spelling: ArraySlice<UInt8>, _ isEncoded: Bool, _ document: JSONDocument
+    ) -> [UInt8] {
+        guard var text = document.string(of: node) else {
+            return Array(standIns.number(String(decoding: spelling, as: UTF8.self)).utf8)
+        }
+        if isEncoded, let data = document.bytes(of: node, isEncoded: true) {
+            var encoded: [UInt8] = []
+            payload(data, isEvent: false).withUnsafeBytes { Base64.encode($0, into: &encoded) }
+            text = String(decoding: encoded, as: UTF8.self)
+        } else {
+            text = standIns.text(text)
+        }
         var json: [UInt8] = []
-        json.append(quoted: String(decoding: text, as: UTF8.self))
+        json.append(quoted: text)
         return json
-    }
-
-    private func standIn(for node: JSONNode, _ document: JSONDocument) -> [UInt8] {
-        if let text = document.string(of: node) {
-            var json: [UInt8] = []
-            json.append(quoted: standIns.text(text))
-            return json
-        }
-        let digits = document.withSpelling(of: node) { spelling in
-            spelling.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        }
-        return Array(standIns.number(digits ?? "").utf8)
     }
 
     private static func isPersonal(_ names: [String], isNumber: Bool, isEvent: Bool) -> Bool {
