@@ -11,38 +11,30 @@ package final class Baseline {
     /// Records of topics that are no outputs of this service's.
     package private(set) var foreign = 0
 
-    private init(isWider: Bool) throws(ReplayError) {
-        index = try indexed { () throws(StoreError) in try OutputIndex() }
-        self.isWider = isWider
-    }
-
     package var count: Int64 { index.count }
 
     /// The topics that its inputs came from.
     package var topics: [String] { index.topics }
 
     /// `isWider`: the sources are a topic's outputs of all times, say, and no golden capture.
-    package static func read(_ sources: [any RecordSource], isWider: Bool) async throws(ReplayError) -> Baseline {
-        let baseline = try Baseline(isWider: isWider)
+    package init(_ sources: [any RecordSource], isWider: Bool) async throws(ReplayError) {
+        index = try indexed { () throws(StoreError) in try OutputIndex() }
+        self.isWider = isWider
         for source in sources {
-            while true {
-                let records = try await source.next(4096)
-                if records.isEmpty { break }
-                for (index, record) in records.enumerated() {
-                    guard let place = record.source else {
-                        if source is TopicRecords {
-                            baseline.foreign += 1
-                            continue
-                        }
+            while case let records = try await source.next(4096), !records.isEmpty {
+                for (number, record) in records.enumerated() {
+                    if let place = record.source {
+                        let line = BaselineLine.bytes(of: record, from: place)
+                        try indexed { () throws(StoreError) in try index.put(line, at: place) }
+                    } else if source is TopicRecords {
+                        foreign += 1
+                    } else {
                         throw source.failure(
-                            at: index, "\(record.place) has no header pushmill-source: it is no output")
+                            at: number, "\(record.place) has no header pushmill-source: it is no output")
                     }
-                    let line = BaselineLine.bytes(of: record, from: place)
-                    try indexed { () throws(StoreError) in try baseline.index.put(line, at: place) }
                 }
             }
         }
-        return baseline
     }
 
     /// The output that was recorded for this input, in the form of `BaselineLine`.

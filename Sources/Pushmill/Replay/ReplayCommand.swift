@@ -127,7 +127,7 @@ struct ReplayCommand {
         if let golden, access(golden, F_OK) != 0 { return nil }
         let places = invocation.texts(.baseline)
         let sources = try places.map { try open($0, isOrdered: false) }
-        let baseline = try await Baseline.read(sources, isWider: places.contains { Self.topic($0) != nil })
+        let baseline = try await Baseline(sources, isWider: places.contains { Self.topic($0) != nil })
         if baseline.foreign > 0 {
             console.error("\(baseline.foreign) records of the baseline have no pushmill-source: they are left out")
         }

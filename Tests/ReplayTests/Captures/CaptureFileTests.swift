@@ -105,7 +105,7 @@ struct CaptureFileTests {
         let lines = [("pushmill-source", "events/0/1"), ("x", "y")].map { RecordEnvelope("{}", headers: [$0]).line }
         let path = try folder.write(lines.joined(separator: "\n"), to: "golden.jsonl")
         let file = try CaptureFile(path: path, isOrdered: false, parallelism: 1)
-        let error = await #expect(throws: ReplayError.self) { _ = try await Baseline.read([file], isWider: false) }
+        let error = await #expect(throws: ReplayError.self) { _ = try await Baseline([file], isWider: false) }
         expect(
             error?.description, is: "\(path): line 3: events/0/0 has no header pushmill-source: it is no output")
     }

@@ -21,7 +21,7 @@ struct ReportTests {
         let golden = try await Scene().outputs(events)
         var scene = Scene()
         scene.phrases.texts["BYE"] = "Farewell \(title)"
-        let baseline = try await Baseline.read([Recording(golden)], isWider: false)
+        let baseline = try await Baseline([Recording(golden)], isWider: false)
         let run = ReplayRun(Recording(events), scene.candidate, baseline: baseline, keepsLines: false)
         let summary = try await run.run(report: { change throws(ReplayError) in
             for report in reports { try report.add(change) }
@@ -47,7 +47,7 @@ struct ReportTests {
         settings.lanes = 3
         let run = ReplayRun(
             Recording(Array(events.dropLast(20))), scene.candidate,
-            baseline: try await Baseline.read([Recording(Array(golden.dropFirst(20)))], isWider: false),
+            baseline: try await Baseline([Recording(Array(golden.dropFirst(20)))], isWider: false),
             keepsLines: false, settings: settings)
         let paths = ["json", "xml", "html"].map { "\(name).\($0)" }
         let reports: [any ReplayReport] = [

@@ -79,7 +79,7 @@ struct Scene {
         _ events: [RecordEnvelope], against baseline: [RecordEnvelope], isWider: Bool = false,
         settings: ReplayRun.Settings = ReplayRun.Settings()
     ) async throws -> Found {
-        let baseline = try await Baseline.read([Recording(baseline, name: "golden")], isWider: isWider)
+        let baseline = try await Baseline([Recording(baseline, name: "golden")], isWider: isWider)
         let run = ReplayRun(Recording(events), candidate, baseline: baseline, keepsLines: false, settings: settings)
         var changes: [RecordChange] = []
         let summary = try await run.run(report: { change throws(ReplayError) in changes.append(change) })
