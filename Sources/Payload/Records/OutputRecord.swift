@@ -120,5 +120,5 @@ public struct OutputRecord: ~Copyable {
 }
 
 extension StaticString {
-    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
+    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
 }

@@ -87,8 +87,5 @@ extension RecordEnvelope {
 }
 
 extension RecordEnvelope.Header {
-    package func isNamed(_ text: StaticString) -> Bool {
-        name.count == text.utf8CodeUnitCount
-            && name.elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
+    package func isNamed(_ text: StaticString) -> Bool { name.elementsEqual(text.bytes) }
 }

@@ -121,6 +121,9 @@ package struct Redrive: Sendable {
 /// A record that could not be a notification, as it stands in the topic of dead letters.
 package struct DeadLetter: Sendable {
     private static let errors = Array("pushmill.error.".utf8)
+    private static let added: [StaticString] = [
+        "pushmill-outcome", "pushmill-source", "pushmill-stages", "pushmill-attempt",
+    ]
 
     package let record: RecordEnvelope
     package let reason: String
@@ -169,9 +172,7 @@ package struct DeadLetter: Sendable {
         var restored = record
         (restored.topic, restored.partition) = (place.topic, place.partition)
         restored.headers.removeAll { header in
-            header.name.starts(with: Self.errors) || header.isNamed("pushmill-outcome")
-                || header.isNamed("pushmill-source") || header.isNamed("pushmill-stages")
-                || header.isNamed("pushmill-attempt")
+            header.name.starts(with: Self.errors) || Self.added.contains(where: header.isNamed)
         }
         restored.headers.append(
             RecordEnvelope.Header(name: Array("pushmill-attempt".utf8), value: Array("\(attempt)".utf8)))
