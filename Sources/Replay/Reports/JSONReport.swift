@@ -18,38 +18,9 @@ package final class JSONReport: ReplayReport {
 
     package func finish(_ summary: ReplaySummary) throws(ReplayError) {
         try file.write("\n],\"summary\":")
-        try file.write(ReplayTotals(summary).json)
+        try file.write(summary.json)
         try file.write("}\n")
         try file.close()
-    }
-}
-
-/// The numbers of a summary, as reports have them.
-struct ReplayTotals: Encodable {
-    struct Field: Encodable {
-        let field: String
-        let count: Int
-    }
-
-    let records: Int
-    let same: Int
-    let changed: Int
-    let new: Int
-    let missing: Int
-    let outcomes: [String: ReplaySummary.OutcomeCounts]
-    let fields: [Field]
-    /// How many differences a page has.
-    let shown: Int?
-
-    init(_ summary: ReplaySummary, shown: Int? = nil) {
-        records = summary.records
-        same = summary.same
-        changed = summary.changed
-        new = summary.new
-        missing = summary.missing
-        outcomes = summary.outcomes
-        fields = summary.fields.map { Field(field: $0.name, count: $0.count) }
-        self.shown = shown
     }
 }
 

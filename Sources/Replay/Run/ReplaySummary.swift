@@ -1,6 +1,8 @@
 /// What a replay has found, in numbers and examples.
-package struct ReplaySummary: Sendable {
-    package struct Field: Sendable {
+package struct ReplaySummary: Sendable, Encodable {
+    package struct Field: Sendable, Encodable {
+        private enum CodingKeys: String, CodingKey { case name = "field", count }
+
         package let name: String
         package fileprivate(set) var count = 0
         /// The first ones, in the order of the input.
@@ -26,12 +28,29 @@ package struct ReplaySummary: Sendable {
     package private(set) var missing = 0
     package private(set) var outcomes: [String: OutcomeCounts] = [:]
     private var fieldsByName: [String: Field] = [:]
+    /// How many differences a page has.
+    var shown: Int?
 
     package var isSame: Bool { changed == 0 && new == 0 && missing == 0 }
 
     /// The most frequent first.
     package var fields: [Field] {
         fieldsByName.values.sorted { ($1.count, $0.name) < ($0.count, $1.name) }
+    }
+
+    private enum CodingKeys: CodingKey { case records, same, changed, new, missing, outcomes, fields, shown }
+
+    /// As reports have it: `fields` in their order, without examples.
+    package func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: CodingKeys.self)
+        try object.encode(records, forKey: .records)
+        try object.encode(same, forKey: .same)
+        try object.encode(changed, forKey: .changed)
+        try object.encode(new, forKey: .new)
+        try object.encode(missing, forKey: .missing)
+        try object.encode(outcomes, forKey: .outcomes)
+        try object.encode(fields, forKey: .fields)
+        try object.encodeIfPresent(shown, forKey: .shown)
     }
 
     mutating func add(_ replayed: ReplayLane.Replayed) {

@@ -24,7 +24,9 @@ package final class HTMLReport: ReplayReport {
 
     package func finish(_ summary: ReplaySummary) throws(ReplayError) {
         try flush()
-        try write(ReplayTotals(summary, shown: count).json, "id=\"summary\"")
+        var summary = summary
+        summary.shown = count
+        try write(summary.json, "id=\"summary\"")
         try file.write(ReportPage.foot)
         try file.close()
     }
