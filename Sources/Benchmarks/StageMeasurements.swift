@@ -87,27 +87,18 @@ extension Measurement {
         _ = try ContactStore(state).importLines(path)
         let (owner, id) = (ContactSample.owner, ContactSample.id)
         return [
-            try noContact(in: file),
+            try contact("contact, none", nil, of: "", in: file),
             try contact("contact, a text with a name from a file", id, of: owner, in: file),
             try contact("contact, a text with a name from the store", id, of: owner, in: StoredContacts(state)),
         ]
     }
 
     /// What one name in a text costs: its placeholder found, the book asked, the payload edited, and the edit undone.
+    /// Without an identifier: what the stage costs a message that names nobody.
     package static func contact(
-        _ name: String, _ id: String, of owner: String, in book: any ContactBook, messages: Int = 20_000
+        _ name: String, _ id: String?, of owner: String, in book: any ContactBook, messages: Int = 20_000
     ) throws -> Measurement {
-        try contact(name, text: "{contact:\(id)} in Sailing club", result: .ok, owner, book, messages)
-    }
-
-    /// What the stage costs a message that names nobody.
-    package static func noContact(in book: any ContactBook, messages: Int = 20_000) throws -> Measurement {
-        try contact("contact, none", text: "Zoë in Sailing club", result: .skipped, "", book, messages)
-    }
-
-    private static func contact(
-        _ name: String, text: String, result: StageResult, _ owner: String, _ book: any ContactBook, _ messages: Int
-    ) throws -> Measurement {
+        let text = "\(id.map { "{contact:\($0)}" } ?? "Zoë") in Sailing club"
         var options = ContactStage.Options()
         options.owner = [.key]
         let stage = ContactStage(options, book: book, texts: SharedTexts())
@@ -116,7 +107,7 @@ extension Measurement {
         let payload = #"{"aps":{"alert":{"title":"\#(text)","subtitle":"s","body":"Lunch?"},"mutable-content":1}}"#
         return try Array(owner.utf8).withUnsafeBytes { owner in
             delivery.record.key = owner
-            return try Self.stage(name, messages: messages, payload, expecting: result) {
+            return try Self.stage(name, messages: messages, payload, expecting: id == nil ? .skipped : .ok) {
                 stage.didReceive(&$0, context: context)
             }
         }
