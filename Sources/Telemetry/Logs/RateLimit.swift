@@ -33,7 +33,7 @@ struct RateLimit {
     mutating func admit(
         _ message: StaticString, level: LogLevel, by speakers: [LogField] = [], now: Int64
     ) -> Verdict {
-        let id = MessageID(message, level, speakers)
+        let id = MessageID(place: message.identity, level: level, speakers: speakers.map(\.value))
         guard var window = windows[id], !window.isOver(now) else {
             let heldBack = windows[id]?.heldBack ?? 0
             if heldBack > 0 { holding -= 1 }
@@ -61,15 +61,9 @@ struct RateLimit {
 }
 
 private struct MessageID: Hashable {
-    private let place: UInt
-    private let level: LogLevel
-    private let speakers: [LogField.Value]
-
-    init(_ message: StaticString, _ level: LogLevel, _ speakers: [LogField]) {
-        place = message.identity
-        self.level = level
-        self.speakers = speakers.map(\.value)
-    }
+    let place: UInt
+    let level: LogLevel
+    let speakers: [LogField.Value]
 }
 
 extension StaticString {
