@@ -69,53 +69,40 @@ struct Connections {
 
 /// The media ranges of an `Accept` header.
 struct Accept {
-    /// `type/subtype; version=1; q=0.5`; other parameters do not matter here.
-    private struct Range {
-        let name: Substring
-        let version: Substring?
-        let quality: Double
-
-        init?(_ text: Substring) {
-            let parts = text.split(separator: ";")
-            guard let name = parts.first, name.split(separator: "/").count == 2 else { return nil }
-            func parameter(_ name: String) -> Substring? {
-                parts.dropFirst().first { $0.hasPrefix(name) }?.dropFirst(name.count)
-            }
-            self.name = name
-            version = parameter("version=")
-            quality = parameter("q=").map { Double($0).map { $0.isFinite ? $0 : 0 } ?? 0 } ?? 1
-        }
-    }
-
     /// What is behind it is not read: it would keep the thread that answers probes, and no client has as much to say.
     private static let longest = 1_024
 
-    private let ranges: [Range]
+    /// Of `type/subtype`, or `type/subtype;version=1`; other parameters do not matter here. Of equal ranges the first counts.
+    private let qualities: [String: Double]
 
     /// No header accepts everything, and so does one without a range that can be read.
-    init(_ header: String?) { ranges = Self.ranges(String((header ?? "").prefix(Self.longest))) }
-
-    /// A parameter's value may stand in quotes.
-    private static func ranges(_ text: String) -> [Range] {
-        text.lowercased().filter { !" \t\"".contains($0) }.split(separator: ",").compactMap(Range.init)
+    init(_ header: String?) {
+        let ranges = Self.plain((header ?? "").prefix(Self.longest)).split(separator: ",").map { $0.split(separator: ";") }
+        let qualities = ranges.compactMap { parts -> (String, Double)? in
+            guard let name = parts.first, name.split(separator: "/").count == 2 else { return nil }
+            let version = parts.dropFirst().first { $0.hasPrefix("version=") }
+            let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
+            return (version.map { "\(name);\($0)" } ?? String(name), quality.isFinite ? quality : 0)
+        }
+        self.qualities = Dictionary(qualities) { first, _ in first }
     }
 
-    /// The index of the offer with the highest quality, the first among equals; nil if none is acceptable.
+    /// A parameter's value may stand in quotes.
+    private static func plain(_ text: some StringProtocol) -> String { text.lowercased().filter { !" \t\"".contains($0) } }
+
+    /// The index of the offer with the highest quality, the first among equals; nil if none is acceptable. An offer is
+    /// `type/subtype; version=1; charset=utf-8`.
     func preferred(of offers: [String]) -> Int? {
-        guard !ranges.isEmpty else { return offers.isEmpty ? nil : 0 }
-        let qualities = offers.map { Self.ranges($0).first.map(quality) ?? 0 }
-        return qualities.max().flatMap { $0 > 0 ? qualities.firstIndex(of: $0) : nil }
+        guard !qualities.isEmpty else { return offers.isEmpty ? nil : 0 }
+        let found = offers.map(quality)
+        return found.max().flatMap { $0 > 0 ? found.firstIndex(of: $0) : nil }
     }
 
     /// The range decides that names the offer most closely.
-    private func quality(of offer: Range) -> Double {
-        let type = offer.name.prefix { $0 != "/" }
-        let names: [(Substring, Substring?)] = [
-            (offer.name, offer.version), (offer.name, nil), ("\(type)/*", nil), ("*/*", nil),
-        ]
-        let closest = names.lazy.compactMap { name, version in
-            ranges.first { $0.name == name && $0.version == version }
-        }.first
-        return closest?.quality ?? 0
+    private func quality(of offer: String) -> Double {
+        let parts = Self.plain(offer).split(separator: ";").prefix(2)
+        let name = parts.first ?? ""
+        let names = [parts.joined(separator: ";"), String(name), "\(name.prefix { $0 != "/" })/*", "*/*"]
+        return names.lazy.compactMap { qualities[$0] }.first ?? 0
     }
 }
