@@ -1,4 +1,3 @@
-import FoundationEssentials
 import PushmillKafka
 package import PushmillPayload
 import PushmillReplay
@@ -109,10 +108,7 @@ package final class DemoBoard: Sendable {
     }
 
     /// A JSON array, the latest first.
-    package func json() -> [UInt8] {
-        let results = results.withLock { $0 }
-        return (try? JSONEncoder().encode(results)).map { Array($0) } ?? Array("[]".utf8)
-    }
+    package func json() -> [UInt8] { results.withLock { $0 }.json }
 }
 
 /// How the events ended, and how long they were on their way.

@@ -1,5 +1,5 @@
-import FoundationEssentials
 import PushmillLocalization
+import PushmillReplay
 import PushmillStages
 
 extension Command {
@@ -84,10 +84,7 @@ private struct CatalogListing {
                 locale: locale.name.description, keys: locale.keyCount,
                 findings: findings(locale).map { Entry(kind: $0.kind.rawValue, key: $0.key, message: "\($0)") })
         }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let data = try? encoder.encode(Document(files: files, locales: locales))
-        return data.map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+        return String(decoding: Document(files: files, locales: locales).json, as: UTF8.self)
     }
 
     private struct Document: Encodable {

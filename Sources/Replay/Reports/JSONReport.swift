@@ -26,7 +26,7 @@ package final class JSONReport: ReplayReport {
 
 extension Encodable {
     /// Nothing is written for nil.
-    var json: [UInt8] {
+    package var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(self)).map { Array($0) } ?? Array("null".utf8)
