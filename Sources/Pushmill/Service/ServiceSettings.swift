@@ -26,14 +26,7 @@ extension EngineSettings {
             }
         if let time = consumer["session.timeout.ms"].flatMap({ Int($0) }) { shard.sessionTimeout = .milliseconds(time) }
         makeRoom()
-        switch delivery.guarantee {
-        case .atLeastOnce:
-            // A time-out would give up records that only wait for an outage to end.
-            producer["message.timeout.ms"] = "0"
-        case .exactlyOnce:
-            producer["transactional.id"] = producer["transactional.id"] ?? transactionalID
-            producer["transaction.timeout.ms"] = "\(configuration.kafka.transactionTimeout)"
-        }
+        configuration.keepGuarantee(&producer, transactionalID: transactionalID)
     }
 
     /// Reads the clients' secrets again, for another attempt to start. A file that cannot be read may be mended too.

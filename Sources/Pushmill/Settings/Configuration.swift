@@ -91,14 +91,21 @@ extension Configuration {
         // As little as a service of many cores has, by which librdkafka lowers other limits.
         let prefetched = "queued.max.messages.kbytes"
         consumer[prefetched] = consumer[prefetched] ?? "1024"
-        switch delivery.guarantee {
-        case .atLeastOnce: producer["message.timeout.ms"] = "0"
-        case .exactlyOnce:
-            producer["transactional.id"] = producer["transactional.id"] ?? "any"
-            producer["transaction.timeout.ms"] = "\(kafka.transactionTimeout)"
-        }
+        keepGuarantee(&producer, transactionalID: "any")
         if let error = GroupConsumer.problem(consumer) { throw .refused("consumer", error) }
         if let error = OutputProducer.problem(producer) { throw .refused("producer", error) }
+    }
+
+    /// What the guarantee asks of a producer; the name is that of its transactions unless they have one.
+    func keepGuarantee(_ producer: inout ClientProperties, transactionalID: String) {
+        switch delivery.guarantee {
+        case .atLeastOnce:
+            // A time-out would give up records that only wait for an outage to end.
+            producer["message.timeout.ms"] = "0"
+        case .exactlyOnce:
+            producer["transactional.id"] = producer["transactional.id"] ?? transactionalID
+            producer["transaction.timeout.ms"] = "\(kafka.transactionTimeout)"
+        }
     }
 
     private func clientProperties(for section: KafkaSettings.Section) -> ClientProperties {
