@@ -144,7 +144,8 @@ package struct DemoSummary: Sendable {
 
     package var text: String {
         var lines = [
-            "", "outcome".padded(to: 14) + "events".aligned(to: 8) + "median".aligned(to: 10) + "slowest".aligned(to: 10),
+            "",
+            "outcome".padded(to: 14) + "events".aligned(to: 8) + "median".aligned(to: 10) + "slowest".aligned(to: 10),
         ]
         for (outcome, row) in rows.sorted(by: { ($1.value.count, $0.key) < ($0.value.count, $1.key) }) {
             let times = row.times.sorted()

@@ -42,9 +42,9 @@ enum HelpText {
     /// Two columns, the second one wrapped.
     private static func table(_ rows: [(left: String, right: String)]) -> String {
         let width = rows.map(\.left.count).max() ?? 0
-        return rows.map { row in
-            let indent = String(repeating: " ", count: width + 4)
-            return "  \(row.left.padded(to: width))  " + wrapped(row.right, 80 - width - 4).joined(separator: "\n\(indent)")
+        let indent = "".padded(to: width + 4)
+        return rows.map { left, right in
+            "  \(left.padded(to: width))  " + wrapped(right, 80 - width - 4).joined(separator: "\n\(indent)")
         }.joined(separator: "\n")
     }
 

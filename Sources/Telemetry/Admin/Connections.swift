@@ -72,23 +72,27 @@ struct Accept {
     /// What is behind it is not read: it would keep the thread that answers probes, and no client has as much to say.
     private static let longest = 1_024
 
-    /// Of `type/subtype`, or `type/subtype;version=1`; other parameters do not matter here. Of equal ranges the first counts.
+    /// Of `type/subtype`, or `type/subtype;version=1`; other parameters do not matter here.
     private let qualities: [String: Double]
 
     /// No header accepts everything, and so does one without a range that can be read.
     init(_ header: String?) {
-        let ranges = Self.plain((header ?? "").prefix(Self.longest)).split(separator: ",").map { $0.split(separator: ";") }
-        let qualities = ranges.compactMap { parts -> (String, Double)? in
+        let ranges = Self.plain((header ?? "").prefix(Self.longest)).split(separator: ",")
+        let qualities = ranges.compactMap { range -> (String, Double)? in
+            let parts = range.split(separator: ";")
             guard let name = parts.first, name.split(separator: "/").count == 2 else { return nil }
             let version = parts.dropFirst().first { $0.hasPrefix("version=") }
             let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
             return (version.map { "\(name);\($0)" } ?? String(name), quality.isFinite ? quality : 0)
         }
+        // Of equal ranges the first counts.
         self.qualities = Dictionary(qualities) { first, _ in first }
     }
 
     /// A parameter's value may stand in quotes.
-    private static func plain(_ text: some StringProtocol) -> String { text.lowercased().filter { !" \t\"".contains($0) } }
+    private static func plain(_ text: some StringProtocol) -> String {
+        text.lowercased().filter { !" \t\"".contains($0) }
+    }
 
     /// The index of the offer with the highest quality, the first among equals; nil if none is acceptable. An offer is
     /// `type/subtype; version=1; charset=utf-8`.
