@@ -9,19 +9,9 @@ struct Command: Sendable {
     /// A line for the list of commands.
     let summary: String
     /// Further lines for the command's own help.
-    let details: String
-    let options: [Option]
+    var details = ""
+    var options: [Option] = []
     let run: Run
-
-    init(
-        _ name: String, _ summary: String, details: String = "", options: [Option] = [], run: @escaping Run
-    ) {
-        self.name = name
-        self.summary = summary
-        self.details = details
-        self.options = options
-        self.run = run
-    }
 
     var words: [String] { name.split(separator: " ").map { String($0) } }
 }

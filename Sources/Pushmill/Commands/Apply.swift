@@ -4,7 +4,7 @@ import PushmillStages
 
 extension Command {
     static let apply = Command(
-        "apply", "Runs the chain on one payload, without Kafka",
+        name: "apply", summary: "Runs the chain on one payload, without Kafka",
         details: """
             Reads the payload from the input and prints what would be published; how it
             ended goes to the error output. Ends with 65 where it would be a dead letter.

@@ -33,7 +33,7 @@ extension Command {
     }
 
     static let bench = Command(
-        "bench", "Measures what a message costs in this process, stage by stage",
+        name: "bench", summary: "Measures what a message costs in this process, stage by stage",
         details: """
             Times are of the thread's CPU, in the best of several batches; allocations are
             those of the Swift runtime, references its retains and releases. A catalog's

@@ -4,7 +4,7 @@ import PushmillStages
 
 extension Command {
     static let broker = Command(
-        "broker", "Runs the embedded broker alone, for trying things with kcat",
+        name: "broker", summary: "Runs the embedded broker alone, for trying things with kcat",
         details: """
             Prints its address in the first line, listens on loopback, and forgets
             everything when it ends. It keeps 5 MB a partition, and makes any topic that

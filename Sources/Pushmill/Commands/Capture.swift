@@ -5,7 +5,7 @@ import PushmillStages
 
 extension Command {
     static let capture = Command(
-        "capture", "Writes a topic, or a part of it, into a file",
+        name: "capture", summary: "Writes a topic, or a part of it, into a file",
         details: """
             A record is a line as kcat -J prints it; bytes that are no text stand in
             base64. Reads what is committed, joins no group and commits nothing. Without

@@ -13,7 +13,7 @@ extension Command {
     private static let all = Option.flag("all", "a line for every missing key, not one for each language")
 
     static let catalogCheck = Command(
-        "catalog check", "Finds what is wrong or missing in a catalog of translations",
+        name: "catalog check", summary: "Finds what is wrong or missing in a catalog of translations",
         details: """
             Prints by language how many findings of each kind there are, then what cannot be
             read or stands twice with FILE:LINE:COLUMN, and by language the keys that are

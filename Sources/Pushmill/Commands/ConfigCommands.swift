@@ -1,6 +1,6 @@
 extension Command {
     static let configCheck = Command(
-        "config check", "Finds every mistake in a configuration at once",
+        name: "config check", summary: "Finds every mistake in a configuration at once",
         details: """
             Prints a line FILE:LINE:COLUMN for each mistake and exits with 78. Where there
             is none, it says what librdkafka has against properties that do not go
@@ -17,7 +17,7 @@ extension Command {
     }
 
     static let configShow = Command(
-        "config show", "Prints the configuration as it takes effect",
+        name: "config show", summary: "Prints the configuration as it takes effect",
         details: """
             Every default is filled in, environment variables are applied, paths are
             complete, and secrets are hidden.

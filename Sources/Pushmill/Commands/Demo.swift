@@ -5,7 +5,7 @@ import PushmillTelemetry
 
 extension Command {
     static let demo = Command(
-        "demo", "Shows the whole service at work on an embedded broker",
+        name: "demo", summary: "Shows the whole service at work on an embedded broker",
         details: """
             Feeds sample events, prints each as it went in and as it came out, and sums up
             how they ended; stops after a number of events, after a time, or at Ctrl-C.

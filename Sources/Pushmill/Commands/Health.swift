@@ -3,7 +3,7 @@ import PushmillTelemetry
 
 extension Command {
     static let health = Command(
-        "health", "Asks a running service whether it is alive",
+        name: "health", summary: "Asks a running service whether it is alive",
         details: """
             For health checks of containers. Exits with 0 if it is, else with 1, and prints
             what it says. The address is --address, else PUSHMILL_ADMIN_LISTEN, else what

@@ -20,7 +20,7 @@ extension Command {
         "header-lines", "webpush: --dh and --salt are the headers as they came, dh=...;p256ecdsa=... and salt=...")
 
     static let keysDecrypt = Command(
-        "keys decrypt", "Decrypts a ciphertext from the input, as the service would",
+        name: "keys decrypt", summary: "Decrypts a ciphertext from the input, as the service would",
         details: """
             The format is recognised by its shape. Prints the text; or fails for the reason
             that the service would count, and says what it may be due to.

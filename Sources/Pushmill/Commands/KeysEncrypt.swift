@@ -9,7 +9,7 @@ extension Command {
         "jwe: \(Sealer.encryptions.joined(separator: ", ")); what goes with the key unless given")
 
     static let keysEncrypt = Command(
-        "keys encrypt", "Encrypts text from the input, as a producer would",
+        name: "keys encrypt", summary: "Encrypts text from the input, as a producer would",
         details: """
             Prints the ciphertext as it goes into the payload. Of webpush-aesgcm two lines
             follow, dh=... and salt=..., which go into members of their own.

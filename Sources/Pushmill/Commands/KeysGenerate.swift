@@ -16,7 +16,7 @@ extension Command {
     private static let name = Option.value("kid", "NAME", "its name, by which messages choose it")
 
     static let keysGenerate = Command(
-        "keys generate", "Makes a key and adds it to a key set",
+        name: "keys generate", summary: "Makes a key and adds it to a key set",
         details: """
             The key goes to the end of the file, which is written for its owner's eyes
             only (0600), or for the group as well that it was lent to (0640), and replaced

@@ -7,7 +7,7 @@ import PushmillTelemetry
 
 extension Command {
     static let redrive = Command(
-        "redrive", "Sends dead letters back to the input topic",
+        name: "redrive", summary: "Sends dead letters back to the input topic",
         details: """
             Each goes to the partition it came from with its original key, value, headers
             and timestamp, and with the number of its attempt in pushmill-attempt. A badge

@@ -5,7 +5,7 @@ import Synchronization
 
 extension Command {
     static let run = Command(
-        "run", "Runs the service until it is told to end",
+        name: "run", summary: "Runs the service until it is told to end",
         details: """
             SIGTERM or Ctrl-C finishes what is in flight, commits and exits with 0; a
             second one leaves at once. SIGHUP reads keys, catalogs, contacts, the admin

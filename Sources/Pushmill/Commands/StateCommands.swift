@@ -11,7 +11,7 @@ extension Command {
         "partition", "NUMBER", "that of the recipient's events, where it is known: no other is read")
 
     static let badgesGet = Command(
-        "badges get", "Prints one recipient's counts",
+        name: "badges get", summary: "Prints one recipient's counts",
         details: """
             A line for each app, as `badges export` has them, from the changelog: as of
             the last checkpoint. May be done while the service runs. All of the changelog
@@ -29,7 +29,7 @@ extension Command {
     }
 
     static let badgesSet = Command(
-        "badges set", "Sets one recipient's count in an app; no instance must run",
+        name: "badges set", summary: "Sets one recipient's count in an app; no instance must run",
         details: """
             It is written to the changelog: where the recipient's counts are, else where
             Java clients put events whose key is the recipient, unless the partition is
@@ -69,7 +69,7 @@ extension Command {
     }
 
     static let badgesExport = Command(
-        "badges export", "Prints all counts",
+        name: "badges export", summary: "Prints all counts",
         details: """
             A line is {"recipient":"anna","app":"com.example","count":3}, from the
             changelog: as of the last checkpoint. May be done while the service runs.
@@ -81,7 +81,7 @@ extension Command {
     }
 
     static let badgesDelete = Command(
-        "badges delete", "Sets all counts of one recipient to 0; no instance must run",
+        name: "badges delete", summary: "Sets all counts of one recipient to 0; no instance must run",
         details: """
             They are 0 in the changelog afterwards, all of which is read unless the
             partition is named. Refused while the service's group has members.
@@ -120,7 +120,7 @@ extension Command {
         "CONTACTS", "a file of JSON Lines of owner, id and name; '-' for standard input")
 
     static let contactsImport = Command(
-        "contacts import", "Adds contacts to the embedded store, or renames them",
+        name: "contacts import", summary: "Adds contacts to the embedded store, or renames them",
         details: """
             A line is {"owner": "anna", "id": "c1", "name": "Zoë"}; without an owner it
             belongs to the shared directory. Can be repeated, and may be done while the
@@ -152,7 +152,7 @@ extension Command {
     }
 
     static let contactsExport = Command(
-        "contacts export", "Prints the contacts of the embedded store, as they are imported",
+        name: "contacts export", summary: "Prints the contacts of the embedded store, as they are imported",
         options: [.config, owner]
     ) { invocation in
         let configuration = try invocation.configuration()
@@ -167,7 +167,7 @@ extension Command {
     }
 
     static let contactsDelete = Command(
-        "contacts delete", "Deletes all contacts of one recipient from the embedded store",
+        name: "contacts delete", summary: "Deletes all contacts of one recipient from the embedded store",
         details: "May be done while the service runs, which forgets them within a second.",
         options: [.config, person]
     ) { invocation in

@@ -4,7 +4,7 @@ package enum Version {
 }
 
 extension Command {
-    static let version = Command("version", "Prints the version") { invocation in
+    static let version = Command(name: "version", summary: "Prints the version") { invocation in
         invocation.console.output("pushmill \(Version.current)")
         return .success
     }

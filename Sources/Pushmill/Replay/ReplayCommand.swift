@@ -137,7 +137,7 @@ struct ReplayCommand {
 
 extension Command {
     static let replay = Command(
-        "replay", "Runs recorded input through a configuration and shows what would change",
+        name: "replay", summary: "Runs recorded input through a configuration and shows what would change",
         details: """
             INPUT is a capture, or topic:NAME. What comes of each record is compared with
             the baseline: a golden capture, or topic:NAME for recorded outputs (several, if

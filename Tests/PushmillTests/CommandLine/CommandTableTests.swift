@@ -12,7 +12,7 @@ struct CommandTableTests {
     static let file = Option.operand("FILE", "what to read")
 
     static let table = CommandTable(commands: [
-        Command("apply", "Runs the chain", options: [file, .config, explain, header, rate]) {
+        Command(name: "apply", summary: "Runs the chain", options: [file, .config, explain, header, rate]) {
             invocation throws(ProgramError) in
             let rate = try invocation.value(rate, .integer(1...100)) ?? 0
             invocation.surroundings.console.output(
@@ -20,9 +20,9 @@ struct CommandTableTests {
                     + "\(invocation.texts(header)) \(rate)")
             return .different
         },
-        Command("config check", "Finds mistakes") { _ in .success },
-        Command("config show", "Shows what there is") { _ in .success },
-        Command("fail", "Fails", options: [.operand("HOW", "which way", isRequired: false)]) {
+        Command(name: "config check", summary: "Finds mistakes") { _ in .success },
+        Command(name: "config show", summary: "Shows what there is") { _ in .success },
+        Command(name: "fail", summary: "Fails", options: [.operand("HOW", "which way", isRequired: false)]) {
             invocation throws(ProgramError) in
             switch invocation.text(.operand("HOW", "")) {
             case "data": throw .badData("line 3 is no record")
@@ -95,7 +95,7 @@ struct CommandTableTests {
 
     @Test("The help of a command is made from its options") func commandHelp() {
         let command = Command(
-            "bench run", "Measures something", details: "More about it.",
+            name: "bench run", summary: "Measures something", details: "More about it.",
             options: [
                 Self.file, .operand("OTHER", "one more", isRequired: false), .config, Self.header,
                 .value(
