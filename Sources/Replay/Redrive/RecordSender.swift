@@ -58,9 +58,7 @@ package final class RecordSender {
             case .queued: return nil
             case .full:
                 guard waited < patience() else { throw .kafka(doing: "sending \(name)", .unanswered) }
-                let before = answers
-                poll()
-                waited = answers > before ? 0 : waited + 1
+                poll(&waited)
             case .refused(let error) where error.blamesRecord: return error
             case .refused(let error): throw .kafka(doing: "sending \(name)", producer.fatalError ?? error)
             }
@@ -87,11 +85,7 @@ package final class RecordSender {
 
     private func wait(_ patience: @autoclosure () -> Int) {
         var waited = 0
-        while answers < sent.count, waited < patience() {
-            let before = answers
-            poll()
-            waited = answers > before ? 0 : waited + 1
-        }
+        while answers < sent.count, waited < patience() { poll(&waited) }
     }
 
     private func sendAgain(_ item: Sent, at index: Int, _ patience: () -> Int) {
@@ -124,7 +118,9 @@ package final class RecordSender {
         if let problem = failure ?? refusal { throw problem }
     }
 
-    private func poll() {
+    /// Counts the tenths of a second since the last answer.
+    private func poll(_ waited: inout Int) {
+        let before = answers
         signal.wait(nanoseconds: 100_000_000)
         producer.takeReports { report in
             answers += 1
@@ -132,6 +128,7 @@ package final class RecordSender {
             sent[index].error = report.error
             sent[index].isAcknowledged = report.error == nil
         }
+        waited = answers > before ? 0 : waited + 1
     }
 
     private func topic(_ name: String) throws(ReplayError) -> (OutputTopic, Int) {
