@@ -3,24 +3,20 @@
 enum Page {
     /// The nonce is what the content security policy lets styles and scripts of this one answer run by.
     static func html(nonce: String, showsNotifications: Bool) -> String {
-        (showsNotifications ? withNotifications : withoutNotifications).joined(separator: nonce)
+        pieces.joined(separator: nonce).replacing("@notifications@", with: showsNotifications ? "1" : "")
     }
 
     /// What stands between the places of the nonce.
-    private static let withNotifications = pieces(notifications: "1")
-    private static let withoutNotifications = pieces(notifications: "")
-
-    private static func pieces(notifications: String) -> [Substring] {
+    private static let pieces: [Substring] = {
         let script = [
             PackageResources.samples_js, PackageResources.drawing_js, PackageResources.panels_js,
             PackageResources.live_js,
         ]
         return text(PackageResources.page_html)
-            .replacing("@notifications@", with: notifications)
             .replacing("@style@", with: text(PackageResources.page_css))
             .replacing("@script@", with: script.map(text).joined(separator: "\n"))
             .split(separator: "@nonce@")
-    }
+    }()
 
     private static func text(_ resource: [UInt8]) -> String { String(decoding: resource, as: UTF8.self) }
 
