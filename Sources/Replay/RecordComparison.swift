@@ -87,25 +87,16 @@ package struct RecordSide: Sendable, Equatable, Encodable {
 }
 
 extension NotificationContent {
-    /// Nil for what is no notification.
+    /// Of a payload, or of a structured CloudEvent around one; nil for what is no notification.
     init?(_ record: RecordEnvelope) {
         guard let payload = record.payload else { return nil }
-        let isStructured = record.header("content-type")?.withUnsafeBytes(CloudEvent.isStructured) ?? false
-        let content = payload.withUnsafeBytes { NotificationContent($0, isStructured: isStructured) }
-        guard let content else { return nil }
-        self = content
-    }
-
-    /// Of a payload, or of a structured CloudEvent around one.
-    init?(_ value: UnsafeRawBufferPointer, isStructured: Bool) {
         self.init()
         do throws(PayloadError) {
-            if isStructured {
+            try payload.span.withUnsafeBytes { (value) throws(PayloadError) in
+                guard record.isStructured else { return try read(value) }
                 var event = CloudEvent()
-                guard try event.read(value) else { return nil }
+                guard try event.read(value) else { throw .notAnObject }
                 try event.readData(into: &self)
-            } else {
-                try read(value)
             }
         } catch {
             return nil

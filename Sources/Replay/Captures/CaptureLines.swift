@@ -68,6 +68,9 @@ extension RecordEnvelope {
     /// The value of the last header of this name.
     package func header(_ name: StaticString) -> [UInt8]? { headers.last { $0.isNamed(name) }?.value }
 
+    /// It is a CloudEvent with the payload in it.
+    var isStructured: Bool { header("content-type")?.withUnsafeBytes(CloudEvent.isStructured) ?? false }
+
     /// Of a header that is there.
     mutating func setHeader(_ name: StaticString, to value: StaticString) {
         guard let index = headers.lastIndex(where: { $0.isNamed(name) }) else { return }

@@ -37,8 +37,7 @@ package struct Redaction: Sendable {
             if Self.openHeaders.contains(name) || name.hasPrefix("pushmill.error.") { continue }
             record.headers[index].value = record.headers[index].value.map(standIns.bytes)
         }
-        let isEvent = record.header("content-type")?.withUnsafeBytes(CloudEvent.isStructured) ?? false
-        record.payload = record.payload.map { payload($0, isEvent: isEvent) }
+        record.payload = record.payload.map { payload($0, isEvent: record.isStructured) }
         return record
     }
 

@@ -58,7 +58,8 @@ package final class RecordedOutputs: Sendable {
     /// one that counts.
     func count(before record: InputRecord, by stage: String?) -> Int32? {
         guard let recorded = output(of: record.source), Self.isCounted(recorded, by: stage),
-            let shown = NotificationContent(recorded)?.badge, let badge = Self.badge(of: record), badge > 0
+            let shown = NotificationContent(recorded)?.badge,
+            let badge = NotificationContent(RecordEnvelope(input: record))?.badge, badge > 0
         else { return nil }
         let added = record.has(.counted) ? 0 : badge
         return shown < added ? 0 : Int32(clamping: shown - added)
@@ -70,11 +71,6 @@ package final class RecordedOutputs: Sendable {
         guard let stage, let entry = stages.first(where: { $0.hasPrefix("\(stage)=") }) else { return true }
         let result = entry.dropFirst(stage.count + 1)
         return result != "skipped" && !result.hasPrefix("failed")
-    }
-
-    private static func badge(of record: InputRecord) -> Int? {
-        let isStructured = record.value(of: .contentType).map(CloudEvent.isStructured) ?? false
-        return record.value.flatMap { NotificationContent($0, isStructured: isStructured)?.badge }
     }
 }
 
