@@ -97,7 +97,7 @@ package final class Explanation: ChainObserver {
             defer { state.content = content }
             return (state.names[stage], state.content)
         }
-        console.error("  \(name): \(result), \(Self.microseconds(nanoseconds)) us")
+        console.error("  \(name): \(result), \(nanoseconds / 1000).\(nanoseconds / 100 % 10) us")
         guard let before else { return }
         for difference in JSONDifference.between(before.document, content.document) {
             console.error("    \(difference)")
@@ -109,8 +109,4 @@ package final class Explanation: ChainObserver {
     }
 
     package func abandonedStageEnded(_ stage: Int) {}
-
-    private static func microseconds(_ nanoseconds: UInt64) -> String {
-        "\(nanoseconds / 1000).\(nanoseconds / 100 % 10)"
-    }
 }

@@ -27,14 +27,14 @@ package struct Console: Sendable {
     }
 
     static let standard = Console(
-        output: { write($0, to: STDOUT_FILENO) },
-        error: { write(shown($0), to: STDERR_FILENO) },
+        output: { write(ended($0), to: STDOUT_FILENO) },
+        error: { write(ended(shown($0)), to: STDERR_FILENO) },
         input: { () throws(ProgramError) in try read(STDIN_FILENO) },
         status: isatty(STDERR_FILENO) == 1 ? lastLine : nil,
         isTerminal: isatty(STDOUT_FILENO) == 1)
 
     private static let lastLine: @Sendable (String) -> Void = { text in
-        write(bytes: Array("\r\(text)\u{1B}[K".utf8), to: STDERR_FILENO)
+        write(Array("\r\(text)\u{1B}[K".utf8), to: STDERR_FILENO)
     }
 
     private static func read(_ descriptor: Int32) throws(ProgramError) -> [UInt8] {
@@ -59,10 +59,6 @@ package struct Console: Sendable {
         return bytes
     }
 
-    private static func write(_ line: String, to descriptor: Int32) {
-        write(bytes: ended(line), to: descriptor)
-    }
-
     /// What would move a terminal's cursor, or turn its text around, is shown by its number: what is said of a file or a
     /// payload has words in it of whoever wrote that.
     static func shown(_ text: String) -> String {
@@ -82,7 +78,7 @@ package struct Console: Sendable {
         return bytes.last == UInt8(ascii: "\n") ? bytes : bytes + [UInt8(ascii: "\n")]
     }
 
-    private static func write(bytes: [UInt8], to descriptor: Int32) {
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
         // Behind a part that is missing nothing would be right.
         if descriptor == STDOUT_FILENO, hasFailed { return }
         let isWritten = bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
@@ -104,7 +100,7 @@ package struct Console: Sendable {
         let number = failure.load(ordering: .relaxed)
         guard number != 0, code == .success else { return code }
         let error = ProgramError.internalFailure("the output cannot be written: \(String(cString: strerror(number)))")
-        write("\(error)", to: STDERR_FILENO)
+        write(ended("\(error)"), to: STDERR_FILENO)
         return error.exitCode
     }
 }

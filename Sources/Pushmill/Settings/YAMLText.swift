@@ -21,7 +21,7 @@ enum YAMLText {
         case .map(let members) where !members.isEmpty:
             text += "\n"
             for member in members { write(member, indent: indent + "  ", to: &text) }
-        case .list(let items) where items.contains { !$0.isScalar }:
+        case .list(let items) where items.contains(where: { if case .scalar = $0.value { false } else { true } }):
             text += "\n"
             for item in items { write(item, indent: indent + "  ", to: &text) }
         default:
@@ -71,11 +71,5 @@ enum YAMLText {
             return "\\u" + String(character.value, radix: 16).aligned(to: 4, by: "0")
         default: return String(character)
         }
-    }
-}
-
-extension Setting {
-    fileprivate var isScalar: Bool {
-        if case .scalar = value { true } else { false }
     }
 }

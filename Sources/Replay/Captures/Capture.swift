@@ -27,19 +27,13 @@ package struct Capture: Sendable {
                 isFollowing = true
                 continue
             }
-            try write(lines(records.prefix(room)))
+            var lines: [UInt8] = []
+            for record in records.prefix(room) { (redaction?.redacted(record) ?? record).append(to: &lines) }
+            try write(lines)
             count += min(records.count, room)
             progress(count)
         }
         return count
-    }
-
-    private func lines(_ records: some Sequence<RecordEnvelope>) -> [UInt8] {
-        var lines: [UInt8] = []
-        for record in records {
-            (redaction?.redacted(record) ?? record).append(to: &lines)
-        }
-        return lines
     }
 }
 
