@@ -20,7 +20,7 @@ struct RecordComparison: Sendable {
             // As texts several may be the same, and two runs give the same bytes.
             let names = Set(old.keys).union(new.keys).sorted { $0.lexicographicallyPrecedes($1) }
             for name in names {
-                let field = FieldChange.header(String(decoding: name, as: UTF8.self))
+                let field = "header:\(String(decoding: name, as: UTF8.self))"
                 compare(field, old[name], new[name]) { values in
                     values?.map { Self.shown($0) ?? "(null)" }.joined(separator: ", ")
                 }
@@ -121,8 +121,6 @@ package struct FieldChange: Sendable, Equatable, Encodable {
     package static let payload = "payload"
     /// The same members and values: whitespace, order, or the spelling of a name.
     package static let layout = "layout"
-
-    static func header(_ name: String) -> String { "header:\(name)" }
 }
 
 /// What became of one record of the input, where that is not what the baseline has.

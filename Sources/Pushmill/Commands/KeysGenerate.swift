@@ -36,7 +36,12 @@ extension Command {
         let count = try invocation.value(encryption, .choice(JWEEncryption.self))?.keyCount
         let path = try invocation.required(file)
         let keyName = invocation.text(name)
-        var text = try newKey(use, keyName, count)
+        var text: [UInt8]
+        do throws(DecryptFailure) {
+            text = try KeyGenerator.generate(use, name: keyName, count: count)
+        } catch {
+            throw ProgramError.internalFailure("no key can be made: this build of OpenSSL lacks what it takes")
+        }
         defer { text.wipe() }
         let file = SecretFile(path: path)
         let key = try file.alone { () throws(ProgramError) in try added(text, named: keyName, to: path, file) }
@@ -44,14 +49,6 @@ extension Command {
             "\(path): a key for \(use.name)\(key.name.map { ", named \($0)" } ?? "") was added")
         if let published = key.published { invocation.console.output(published) }
         return .success
-    }
-
-    private static func newKey(_ use: KeyUse, _ name: String?, _ count: Int?) throws(ProgramError) -> [UInt8] {
-        do throws(DecryptFailure) {
-            return try KeyGenerator.generate(use, name: name, count: count)
-        } catch {
-            throw .internalFailure("no key can be made: this build of OpenSSL lacks what it takes")
-        }
     }
 
     /// The key, as a service would read it from the set.

@@ -26,7 +26,11 @@ enum Startup {
     static func check(
         _ settings: inout EngineSettings, contacts: ContactTopic?, _ log: Log
     ) throws(ProgramError) -> String {
-        try refuse(settings.shared)
+        // What its shards' clients are made of.
+        let shared = settings.shared
+        let (consumer, producer) = (shared.consumer(of: 0), shared.producer(of: 0))
+        if let error = GroupConsumer.problem(consumer) { throw refusal(error, of: "consumer", consumer) }
+        if let error = OutputProducer.problem(producer) { throw refusal(error, of: "producer", producer) }
         let client = try client(settings.producer)
         try reach(client, settings.producer["bootstrap.servers"] ?? "")
         let inputs = try settings.input.map { name throws(ProgramError) in try find(name, client, setting: "topics") }
@@ -45,13 +49,6 @@ enum Startup {
         try goOn()
         limitBatches(&settings, client)
         return cluster
-    }
-
-    /// What its shards' clients are made of.
-    private static func refuse(_ settings: EngineSettings) throws(ProgramError) {
-        let (consumer, producer) = (settings.consumer(of: 0), settings.producer(of: 0))
-        if let error = GroupConsumer.problem(consumer) { throw refusal(error, of: "consumer", consumer) }
-        if let error = OutputProducer.problem(producer) { throw refusal(error, of: "producer", producer) }
     }
 
     /// One that only asks: the name of the transactions is no matter of its.

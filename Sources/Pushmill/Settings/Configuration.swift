@@ -52,7 +52,6 @@ package struct Configuration: Sendable {
         warnings = settings.warnings
         checkProperties(&settings)
         checkTopics(&settings)
-        checkOrder(&settings)
         checkTransactions(&settings)
     }
 }
@@ -124,18 +123,16 @@ extension Configuration {
             }
             uses.append((name, use))
         }
-        if countsBadges { uses.append((topics.badgeChangelog, "badge-changelog")) }
+        if countsBadges {
+            uses.append((topics.badgeChangelog, "badge-changelog"))
+            for (path, message) in countingProblems(of: "badge") { settings.report(at: path, message) }
+        }
         for stage in stages {
             guard case .topic(let name)? = stage.contactSource, let other = uses.first(where: { $0.name == name })
             else { continue }
             let message = "\(name) is the \(other.use) topic already"
             settings.report(SettingProblem(place: stage.place, path: "\(stage.path).source", message: message))
         }
-    }
-
-    private func checkOrder(_ settings: inout SettingReader) {
-        guard countsBadges else { return }
-        for (path, message) in countingProblems(of: "badge") { settings.report(at: path, message) }
     }
 
     /// What keeps a stage of that name, which counts, from counting.

@@ -48,7 +48,9 @@ struct YAMLDocument {
         switch events.event.type {
         case YAML_SEQUENCE_START_EVENT:
             refuse(data.sequence_start.anchor, data.sequence_start.tag, place)
-            value = .list(try readList(&events, depth: depth))
+            var items: [Setting] = []
+            while try events.next() != YAML_SEQUENCE_END_EVENT { items.append(try read(&events, depth: depth + 1)) }
+            value = .list(items)
         case YAML_MAPPING_START_EVENT:
             refuse(data.mapping_start.anchor, data.mapping_start.tag, place)
             value = .map(try readMap(&events, depth: depth))
@@ -74,12 +76,6 @@ struct YAMLDocument {
             problems.append(problem(place, "anchors are not supported: quote a text that begins with &"))
         }
         if tag != nil { problems.append(problem(place, "tags are not supported: quote a text that begins with !")) }
-    }
-
-    private mutating func readList(_ events: inout YAMLEvents, depth: Int) throws(SettingProblem) -> [Setting] {
-        var items: [Setting] = []
-        while try events.next() != YAML_SEQUENCE_END_EVENT { items.append(try read(&events, depth: depth + 1)) }
-        return items
     }
 
     private mutating func readMap(_ events: inout YAMLEvents, depth: Int) throws(SettingProblem) -> [Setting.Member] {

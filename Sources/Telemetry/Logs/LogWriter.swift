@@ -45,13 +45,11 @@ public final class LogWriter: Sendable {
         log.ring.unsubscribe(lines)
     }
 
-    private var isStopping: Bool { deadline.load(ordering: .acquiring) != .max }
-
     private func run() {
         var cursor = 0
         while true {
             lines.rearm()
-            let isLast = isStopping
+            let isLast = deadline.load(ordering: .acquiring) != .max
             log.tellHeldBack(force: isLast)
             // What comes meanwhile has its turn afterwards: who logs without end must not hold the end.
             let end = log.ring.end
