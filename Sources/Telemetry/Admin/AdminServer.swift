@@ -17,9 +17,6 @@ package struct AdminLimits: Sendable {
     package var bodyBytes = 1 << 10
 
     package init() {}
-
-    var requestNanoseconds: Int64 { Int64(request / .nanoseconds(1)) }
-    var answerNanoseconds: Int64 { Int64(answer / .nanoseconds(1)) }
 }
 
 /// The HTTP endpoint of the operators, on a thread of its own.

@@ -53,8 +53,8 @@ struct Connections {
     private func end(of entry: Entry) -> Int64? {
         guard !entry.isShut else { return nil }
         return switch entry.phase {
-        case .asking: entry.since + limits.requestNanoseconds
-        case .answered: entry.since + limits.answerNanoseconds
+        case .asking: entry.since + Int64(limits.request / .nanoseconds(1))
+        case .answered: entry.since + Int64(limits.answer / .nanoseconds(1))
         case .streaming: nil
         }
     }

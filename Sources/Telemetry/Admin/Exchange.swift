@@ -96,7 +96,10 @@ extension AdminLoop {
                 return send(.text(status: 503, "Too many streams are open.\n"), to: connection)
             }
             begin(stream.follows ? .streaming : .answered, of: connection)
-            body = StreamBody(stream, connection: connection, loop: self).makeResponse()
+            // Destroyed by `MHD_destroy_response` or at its end, which releases the body.
+            let stream = StreamBody(stream, connection: connection, loop: self)
+            body = MHD_create_response_from_callback(
+                UInt64.max, 4_096, readStream, Unmanaged.passRetained(stream).toOpaque(), releaseStream)
         }
         guard let body else { return .NO }
         defer { MHD_destroy_response(body) }
@@ -121,12 +124,6 @@ final class StreamBody {
         self.stream = stream
         self.connection = connection
         self.loop = loop
-    }
-
-    /// The response is destroyed by `MHD_destroy_response` or at its end, which releases this object.
-    func makeResponse() -> OpaquePointer? {
-        MHD_create_response_from_callback(
-            UInt64.max, 4_096, readStream, Unmanaged.passRetained(self).toOpaque(), releaseStream)
     }
 
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {

@@ -14,8 +14,9 @@ struct ProcessMetrics {
             gauge("process_virtual_memory_bytes", "Virtual memory size.", pages[0] * page, &exposition)
             gauge("process_resident_memory_bytes", "Resident memory size.", pages[1] * page, &exposition)
         }
-        if let open = Self.openDescriptors() {
-            gauge("process_open_fds", "Number of open file descriptors.", open, &exposition)
+        if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            // One of them is that of the folder itself.
+            gauge("process_open_fds", "Number of open file descriptors.", open.count - 1, &exposition)
         }
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
@@ -45,11 +46,6 @@ struct ProcessMetrics {
             let bootTime = Double(boot.dropFirst("btime ".count))
         else { return nil }
         return bootTime + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
-    }
-
-    /// One of them is that of the folder itself.
-    private static func openDescriptors() -> Int? {
-        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 }
     }
 }
 
