@@ -27,7 +27,8 @@ extension Command {
         let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
         let source = try configuration.read(invocation.range(of: topic))
         // A pipe opens when somebody reads it. Until then a signal ends the process, which would not come to see it.
-        let pipe = invocation.text(.file).map { open($0, O_WRONLY | O_CLOEXEC) } ?? -1
+        let path = invocation.text(.file)
+        let pipe = path.map { open($0, O_WRONLY | O_CLOEXEC) } ?? -1
         defer { if pipe >= 0 { close(pipe) } }
         _ = Signals.take([SIGINT, SIGTERM])
         // A terminal that is closed ends it too, unless it was told not to mind (`nohup`).
@@ -39,7 +40,6 @@ extension Command {
         let console = invocation.console
         let progress = Progress(console, total: capture.follows ? nil : Int(clamping: source.span))
         defer { progress.clear() }
-        let path = invocation.text(.file)
         let file = try path.map { path in try ReportFile(path: path) }
         var count = 0
         do {
