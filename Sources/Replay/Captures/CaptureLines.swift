@@ -3,10 +3,7 @@ package import PushmillPayload
 
 /// The lines of a capture, blank ones left out, with their numbers.
 struct CaptureLines {
-    struct Line: Sendable {
-        let number: Int
-        let bytes: [UInt8]
-    }
+    typealias Line = (number: Int, bytes: [UInt8])
 
     private static let longestLine = 64 << 20
 
@@ -30,7 +27,7 @@ struct CaptureLines {
                 }
             }
             guard let line else { return nil }
-            if line.contains(where: { $0 > 0x20 }) { return Line(number: number, bytes: Array(line)) }
+            if line.contains(where: { $0 > 0x20 }) { return (number, Array(line)) }
         } while true
     }
 }
