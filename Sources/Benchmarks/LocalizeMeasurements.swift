@@ -74,7 +74,7 @@ package struct CatalogLoading: Sendable {
         let catalog = try Catalog(tables, of: "sample", defaultLocale: .english)
         duration += clock.now - start
         seconds = duration / .seconds(1)
-        megabytes = withExtendedLifetime(catalog) { Self.residentMegabytes() - before }
+        megabytes = withExtendedLifetime(catalog) { max(0, Self.residentMegabytes() - before) }
     }
 
     private static let locales = """
