@@ -16,8 +16,7 @@ package struct Measurement: Sendable {
     /// Into which a batch is cut, for it to end before another thread gets the core.
     private static let slices = 10
 
-    /// Runs the body `messages` times for each batch. Times are taken before allocations are first counted in this
-    /// process, or they include the counting.
+    /// Runs the body `messages` times for each batch. Times are taken while nobody counts allocations.
     package init<E: Error>(
         _ name: String, messages: Int = 20_000, batches: Int = 20, _ body: () throws(E) -> Void
     ) throws(E) {
@@ -30,7 +29,6 @@ package struct Measurement: Sendable {
             best = min(best, Self.threadNanoseconds() - start)
         }
         nanoseconds = best / Double(batch)
-        pushmill_allocations_start()
         let referencesBefore = pushmill_references_of_this_thread()
         let count = try Self.allocations { () throws(E) in
             for _ in 0..<messages { try body() }
@@ -42,6 +40,7 @@ package struct Measurement: Sendable {
     /// How many Swift objects this thread allocates while the body runs.
     package static func allocations<E: Error>(_ body: () throws(E) -> Void) throws(E) -> Int {
         pushmill_allocations_start()
+        defer { pushmill_allocations_stop() }
         let before = pushmill_allocations_of_this_thread()
         try body()
         return Int(pushmill_allocations_of_this_thread() - before)

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -53,22 +54,31 @@ static void redirect_slot(uintptr_t slot, uintptr_t function) {
         __atomic_store_n((uintptr_t *)slot, function, __ATOMIC_RELEASE);
 }
 
+static const struct {
+    const char *name;
+    uintptr_t counting;
+    uintptr_t *plain;
+} imports[] = {
+    {"malloc", (uintptr_t)counting_malloc, (uintptr_t *)&allocate},
+    {"posix_memalign", (uintptr_t)counting_posix_memalign, (uintptr_t *)&allocate_aligned},
+    {"swift_retain", (uintptr_t)counting_retain, (uintptr_t *)&retain},
+    {"swift_release", (uintptr_t)counting_release, (uintptr_t *)&release},
+};
+
 static void redirect_imports(
-    uintptr_t base, const ElfW(Rela) *entry, size_t bytes, const ElfW(Sym) *symbols, const char *names) {
+    uintptr_t base, const ElfW(Rela) *entry, size_t bytes, const ElfW(Sym) *symbols, const char *names, bool counts) {
     for (const ElfW(Rela) *end = entry + bytes / sizeof *entry; entry < end; entry++) {
         unsigned type = ELF64_R_TYPE(entry->r_info);
         if (type != JUMP_SLOT && type != GLOBAL_DATA) continue;
         const char *name = names + symbols[ELF64_R_SYM(entry->r_info)].st_name;
-        if (strcmp(name, "malloc") == 0) redirect_slot(base + entry->r_offset, (uintptr_t)counting_malloc);
-        if (strcmp(name, "posix_memalign") == 0)
-            redirect_slot(base + entry->r_offset, (uintptr_t)counting_posix_memalign);
-        if (strcmp(name, "swift_retain") == 0) redirect_slot(base + entry->r_offset, (uintptr_t)counting_retain);
-        if (strcmp(name, "swift_release") == 0) redirect_slot(base + entry->r_offset, (uintptr_t)counting_release);
+        for (size_t i = 0; i < sizeof imports / sizeof *imports; i++)
+            if (strcmp(name, imports[i].name) == 0)
+                redirect_slot(base + entry->r_offset, counts ? imports[i].counting : *imports[i].plain);
     }
 }
 
 // Called once for every loaded object: the runtime's libraries count, and the program, which may hold the runtime itself.
-static int redirect_object(struct dl_phdr_info *object, size_t size, void *context) {
+static int redirect_object(struct dl_phdr_info *object, size_t size, void *counts) {
     if (object->dlpi_name[0] != 0 && !strstr(object->dlpi_name, "/libswift")) return 0;
     const ElfW(Dyn) *dynamic = NULL;
     for (int i = 0; i < object->dlpi_phnum; i++)
@@ -89,22 +99,33 @@ static int redirect_object(struct dl_phdr_info *object, size_t size, void *conte
         }
     }
     if (!symbols || !names) return 0;
-    redirect_imports(object->dlpi_addr, data, data_bytes, symbols, names);
-    redirect_imports(object->dlpi_addr, functions, function_bytes, symbols, names);
+    redirect_imports(object->dlpi_addr, data, data_bytes, symbols, names, *(bool *)counts);
+    redirect_imports(object->dlpi_addr, functions, function_bytes, symbols, names, *(bool *)counts);
     return 0;
 }
 
-static void redirect(void) {
-    allocate = dlsym(RTLD_DEFAULT, "malloc");
-    allocate_aligned = dlsym(RTLD_DEFAULT, "posix_memalign");
-    retain = dlsym(RTLD_DEFAULT, "swift_retain");
-    release = dlsym(RTLD_DEFAULT, "swift_release");
-    if (allocate && allocate_aligned) dl_iterate_phdr(redirect_object, NULL);
+// How many count now. While nobody does, the imports are as they were.
+static int counters;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void redirect(bool counts) {
+    for (size_t i = 0; i < sizeof imports / sizeof *imports; i++) {
+        if (!*imports[i].plain) *imports[i].plain = (uintptr_t)dlsym(RTLD_DEFAULT, imports[i].name);
+        if (!*imports[i].plain) return;
+    }
+    dl_iterate_phdr(redirect_object, &counts);
 }
 
 void pushmill_allocations_start(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, redirect);
+    pthread_mutex_lock(&lock);
+    if (counters++ == 0) redirect(true);
+    pthread_mutex_unlock(&lock);
+}
+
+void pushmill_allocations_stop(void) {
+    pthread_mutex_lock(&lock);
+    if (--counters == 0) redirect(false);
+    pthread_mutex_unlock(&lock);
 }
 
 uint64_t pushmill_allocations_of_this_thread(void) { return count; }
