@@ -37,9 +37,10 @@ public struct TextDirection: Sendable, Equatable, RawRepresentable {
         self.init(rawValue: found)
     }
 
-    /// True if none of the letters runs against those of the other text; also where there are none.
+    /// True if nothing runs against the letters of the other text; also where that has none. What has no letters itself, such
+    /// as a telephone number, runs from left to right.
     package func agrees(with text: TextDirection) -> Bool {
-        rawValue == 0 || text.rawValue == 0 || rawValue < 4 && rawValue == text.rawValue & 3
+        text.rawValue == 0 || rawValue < 4 && max(rawValue, 1) == text.rawValue & 3
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool { byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A }

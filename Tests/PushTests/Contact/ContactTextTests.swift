@@ -72,7 +72,7 @@ struct ContactTextTests {
             ("مرحبا {contact:c2}", "مرحبا علي حسن"), ("hi {contact:c5} 3", "hi " + isolated("Zoë علي") + " 3"),
             ("{contact:c2}", "علي حسن"), ("{contact:c2}: {contact:c1}", "علي حسن: " + isolated("Zoë Martin")),
             ("{contact:c1} + {contact:c2}", "Zoë Martin + " + isolated("علي حسن")),
-            ("مرحبا {contact:42}", "مرحبا 3 + 4"),
+            ("مرحبا {contact:42}", "مرحبا " + isolated("3 + 4")), ("hi {contact:42}", "hi 3 + 4"),
             ("مرحبا {contact:c77}", "مرحبا " + isolated("Someone")),
             ("{contact:c77}: {contact:c2}", "Someone: " + isolated("علي حسن")),
         ])
