@@ -76,7 +76,9 @@ package struct LocaleMatcher: Sendable {
     /// The tags, the most wanted first; without those that are no tags, or not wanted at all.
     static func wishes(in list: UnsafeBufferPointer<UInt8>) -> [LocaleName] {
         let items = list.split(separator: UInt8(ascii: ",")).compactMap { item -> (wish: LocaleName, weight: Double)? in
-            let parts = item.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { part in
+            // A device's own identifier has keywords at its end: `th_TH@calendar=gregorian;numbers=latn`.
+            let tag = item.prefix { $0 != UInt8(ascii: "@") }
+            let parts = tag.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { part in
                 String(decoding: part, as: UTF8.self).filter { $0 != " " && $0 != "\t" }
             }
             guard let wish = LocaleName(parts[0]), let weight = weight(parts.dropFirst()), weight > 0 else {

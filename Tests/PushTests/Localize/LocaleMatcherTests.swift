@@ -54,6 +54,7 @@ struct LocaleMatcherTests {
                 ("ku", "ku kmr ku-TR"), ("uk", "uk uk-UA; xx, uk"),
                 ("de", "de; ru, de;q=0.5, es;q=0.1; de;q=1.0,fr;q=0; fr;q=0, de; es;q=0.2, de;q=0.3; garbage!!, de"),
                 ("de", "es;Q=0.2, de;Q=0.3; fr;Q=0, de"), (nil, "de;Q=0; de;p=1"),
+                ("de", "de_AT@rg=dezzzz; ru, de_DE@calendar=japanese;numbers=latn, es"), (nil, "@; @rg=dezzzz"),
                 (nil, "ru tr en pt; de;q=0; de;q=abc; es;de;q=1"),
             ]),
         Sample(
