@@ -121,7 +121,7 @@ extension KafkaPorts {
         releaseCopied()
         verdict = nil
         lent = nil
-        hasKeptHeaders = false
+        keptHeaders = nil
         isNameOnly = false
     }
 

@@ -80,7 +80,7 @@ extension KafkaPorts {
         if step == .queued {
             facts[Int(tag & Self.entryMask)] = note(verdict, timestamp)
         } else {
-            keep(&list)
+            keptHeaders = consume list
         }
         return step
     }
@@ -112,12 +112,8 @@ extension KafkaPorts {
 
     /// The headers as they came, moved from the record where it is still there, with what the verdict changes of them.
     private mutating func takeHeaders() -> Headers {
+        if let kept = keptHeaders.take() { return kept }
         var list = Headers()
-        if hasKeptHeaders {
-            hasKeptHeaders = false
-            swap(&list, &keptHeaders)
-            return list
-        }
         // What it came with may be why it was refused.
         if let lent, !isNameOnly {
             list = lent.detachHeaders()
@@ -126,11 +122,6 @@ extension KafkaPorts {
         }
         list.change(by: current.output)
         return list
-    }
-
-    private mutating func keep(_ list: inout Headers) {
-        swap(&list, &keptHeaders)
-        hasKeptHeaders = true
     }
 
     mutating func holdCurrent() -> HeldOutput {
@@ -178,7 +169,7 @@ extension KafkaPorts {
             current.clear()
             lent.fill(current.record, topic: topic)
         }
-        hasKeptHeaders = false
+        keptHeaders = nil
         verdict = environment.chain.deadLetter(current, .publishFailed, message: reason, counted: true)
         environment.log.error(
             "an output was refused for good: it becomes a dead letter",

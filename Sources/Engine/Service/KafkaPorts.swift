@@ -53,9 +53,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var lent: Record?
     /// A message that is suspended, until the next call about another.
     var copied: Record?
-    /// Headers that were taken from it for an output that was not queued, where there are any.
-    var keptHeaders = Headers()
-    var hasKeptHeaders = false
+    /// Headers that were taken from it for an output that was not queued.
+    var keptHeaders: Headers?
     /// A dead letter that was refused: only its name is published.
     var isNameOnly = false
     var suspended: [Delivery?]
