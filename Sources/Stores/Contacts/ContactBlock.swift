@@ -1,5 +1,5 @@
-import Glibc
 import PushmillLocalization
+import PushmillPayload
 
 /// An owner's contacts in the memory of a table: the number of buckets in 32 bits, the length of the owner in 16, the owner,
 /// where each bucket ends, in 32 bits from where the first begins, and the buckets: entries one after another, about four to
@@ -111,12 +111,6 @@ struct ContactEntry {
 
 extension RawSpan {
     func hasSameBytes(as other: RawSpan) -> Bool {
-        guard byteCount == other.byteCount else { return false }
-        return withUnsafeBytes { left in
-            other.withUnsafeBytes { right in
-                guard let left = left.baseAddress, let right = right.baseAddress else { return true }
-                return memcmp(left, right, byteCount) == 0
-            }
-        }
+        withUnsafeBytes { left in other.withUnsafeBytes { left.hasBytes($0) } }
     }
 }

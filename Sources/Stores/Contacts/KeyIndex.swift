@@ -1,3 +1,5 @@
+import PushmillPayload
+
 /// Finds entries that somebody else keeps and has numbered, by a hash of their keys.
 ///
 /// Open addressing with linear probing. A cell holds 32 bits of hash and the entry's number plus one; 0 is empty.
@@ -20,36 +22,8 @@ struct KeyIndex: ~Copyable, Sendable {
     /// Of the process's own, so that nobody outside can choose keys that collide.
     private static let secret = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
 
-    /// Multiplies sixteen bytes at a time into 128 bits, half of which falls on the other, as wyhash does; here no factor is
-    /// known to anybody.
     private static func hash(_ key: RawSpan, after state: UInt64) -> UInt64 {
-        key.withUnsafeBytes { key in
-            let secret = secret
-            let count = key.count
-            var state = fold(state ^ secret.0, UInt64(truncatingIfNeeded: count) ^ secret.1)
-            var at = 0
-            while count - at > 16 {
-                state = fold(word(key, at) ^ secret.0, word(key, at + 8) ^ state)
-                at += 16
-            }
-            let rest = count - at
-            if rest >= 8 { return fold(word(key, at) ^ secret.0, word(key, count - 8) ^ state) }
-            var last: UInt64 = 0
-            while at < count {
-                last = last << 8 | UInt64(key[at])
-                at += 1
-            }
-            return fold(last ^ secret.0, state ^ secret.1)
-        }
-    }
-
-    private static func word(_ key: UnsafeRawBufferPointer, _ at: Int) -> UInt64 {
-        key.loadUnaligned(fromByteOffset: at, as: UInt64.self)
-    }
-
-    private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
-        let product = left.multipliedFullWidth(by: right)
-        return product.high ^ product.low
+        key.withUnsafeBytes { ByteHash.hash($0, after: state, by: secret) }
     }
 
     func find(_ hash: UInt32, where isIt: (Int) -> Bool) -> Int? {
