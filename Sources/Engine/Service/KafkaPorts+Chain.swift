@@ -47,19 +47,15 @@ extension KafkaPorts {
         lent = message
         let step = environment.chain.begin(
             current, taken: taken, now: now, wallClock: wallClock, count: count, isCounted: isCounted)
-        switch step {
-        case .ended(let verdict): return ended(verdict)
-        case .waiting(let until): return .suspended(until: until)
-        case .suspended(let until, let work):
+        if case .suspended = step {
             // Its bytes were copied; the shard may ask for what orders it.
             copied = message
             lent = nil
             suspended[entry] = current
             turns[entry] = now
             current = spare.popLast() ?? Delivery()
-            pool.start(work)
-            return .suspended(until: until)
         }
+        return take(step)
     }
 
     func byteCount(ofSuspended entry: Int) -> Int {
@@ -90,26 +86,28 @@ extension KafkaPorts {
     private mutating func recycle(_ delivery: Delivery) { if !delivery.isLarge { spare.append(delivery) } }
 
     private mutating func take(_ step: Chain.Step, of delivery: Delivery, _ entry: Int) -> ChainStep {
-        switch step {
-        case .ended(let verdict):
+        if case .ended = step {
             forgetCurrent()
             recycle(current)
             current = delivery
             turn = turns[entry]
             suspended[entry] = nil
-            return ended(verdict, hasWaited: true)
+        }
+        return take(step, hasWaited: true)
+    }
+
+    private mutating func take(_ step: Chain.Step, hasWaited: Bool = false) -> ChainStep {
+        switch step {
+        case .ended(let verdict):
+            self.verdict = verdict
+            if verdict.destination == .nowhere { counters.dropped.add() }
+            countStages(hasWaited: hasWaited)
+            return .ended(ChainResult(verdict.destination, current.badgeOperation))
         case .waiting(let until): return .suspended(until: until)
         case .suspended(let until, let work):
             pool.start(work)
             return .suspended(until: until)
         }
-    }
-
-    private mutating func ended(_ verdict: Verdict, hasWaited: Bool = false) -> ChainStep {
-        self.verdict = verdict
-        if verdict.destination == .nowhere { counters.dropped.add() }
-        countStages(hasWaited: hasWaited)
-        return .ended(ChainResult(verdict.destination, current.badgeOperation))
     }
 
     mutating func releaseCopied() {
