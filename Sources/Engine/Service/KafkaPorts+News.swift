@@ -139,15 +139,8 @@ extension [TopicPartition] {
     /// `topic/0-3,7`: many partitions in one field.
     package var summary: String {
         Dictionary(grouping: self, by: \.topic).sorted { $0.key < $1.key }.map { topic, places in
-            var ranges: [(first: Int32, last: Int32)] = []
-            for partition in places.map(\.partition).sorted() {
-                if let last = ranges.indices.last, ranges[last].last &+ 1 == partition {
-                    ranges[last].last = partition
-                } else {
-                    ranges.append((partition, partition))
-                }
-            }
-            let text = ranges.map { $0.first == $0.last ? "\($0.first)" : "\($0.first)-\($0.last)" }
+            let ranges = RangeSet(places.map { Int($0.partition)..<Int($0.partition) + 1 }).ranges
+            let text = ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound - 1)" }
             return "\(topic)/\(text.joined(separator: ","))"
         }.joined(separator: " ")
     }
