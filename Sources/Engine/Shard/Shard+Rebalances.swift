@@ -191,13 +191,8 @@ extension Shard where Ports: ~Copyable {
     /// to be sent comes.
     mutating func dropEntries(of index: Int32) {
         partitions[index].epoch &+= 1
+        drop(index, withPublished: true)
         partitions[index].unfinished = 0
-        order.removeWaiting(&entries, of: index)
-        partitions[index].waiting = 0
-        for entry in 1...UInt32(entries.capacity)
-        where entries[entry].state != .free && entries[entry].partition == index {
-            drop(entry)
-        }
     }
 
     /// Everything comes to nothing here, of every partition; each record is given back, and what the partitions needed.
@@ -214,28 +209,26 @@ extension Shard where Ports: ~Copyable {
     /// What is not published of a partition is left to its next owner; what is goes on.
     mutating func dropUnpublished(of index: Int32) {
         partitions[index].isGivenUp = true
+        drop(index, withPublished: false)
+    }
+
+    private mutating func drop(_ index: Int32, withPublished: Bool) {
         order.removeWaiting(&entries, of: index)
         partitions[index].waiting = 0
         for entry in 1...UInt32(entries.capacity)
-        where entries[entry].state != .free && entries[entry].partition == index && !entries[entry].isUnanswered {
+        where entries[entry].state != .free && entries[entry].partition == index {
+            if entries[entry].isUnanswered {
+                // Still to be answered.
+                if withPublished { entries[entry].state = .published }
+                continue
+            }
             partitions[index].unfinished -= 1
-            drop(entry)
+            if entries[entry].state == .suspended {
+                wakeUps.remove(entry, &entries)
+                if !PlantedFault.isPlanted(.revokedResultPublished) { ports.abandon(entry: Int(entry)) }
+            }
+            letGo(of: entry)
+            entries.remove(entry)
         }
-    }
-
-    private mutating func drop(_ entry: UInt32) {
-        switch entries[entry].state {
-        case .free: return
-        // Still to be answered.
-        case _ where entries[entry].isUnanswered:
-            entries[entry].state = .published
-            return
-        case .suspended:
-            wakeUps.remove(entry, &entries)
-            if !PlantedFault.isPlanted(.revokedResultPublished) { ports.abandon(entry: Int(entry)) }
-        case .waiting, .held, .published, .done: break
-        }
-        letGo(of: entry)
-        entries.remove(entry)
     }
 }
