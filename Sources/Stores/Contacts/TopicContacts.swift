@@ -13,9 +13,6 @@ package struct TopicContacts: ~Copyable {
     private let topic: String
     private let cluster: String
     private let isCoPartitioned: Bool
-    private let putPosition: Statement
-    private let putSeen: Statement
-    private let nameAgain: Statement
     /// Some of the contacts may be gone from the topic: it is read from its beginning.
     private var hasUnseen: Bool
     private let store: ContactStore
@@ -119,7 +116,8 @@ package struct TopicContacts: ~Copyable {
     package func see(_ partitions: Set<Int32>, now: Int64) throws(StoreError) {
         try store.database.transaction { () throws(StoreError) in
             try checkSource()
-            for partition in partitions { try putSeen.run(now, Int64(partition)) }
+            let put = try store.database.prepare("UPDATE contact_position SET seen=? WHERE partition=?")
+            for partition in partitions { try put.run(now, Int64(partition)) }
         }
     }
 
@@ -128,6 +126,11 @@ package struct TopicContacts: ~Copyable {
         var last: [Int32: RecordPosition] = [:]
         var key = ContactMembers()
         var value = ContactMembers()
+        let nameAgain = try store.database.prepare(
+            "DELETE FROM contact_unseen WHERE partition=? AND owner=? AND id=?")
+        let putPosition = try store.database.prepare(
+            "INSERT INTO contact_position VALUES(?, ?, ?, ?) "
+                + "ON CONFLICT DO UPDATE SET offset=excluded.offset, timestamp=excluded.timestamp")
         for record in records {
             last[record.position.partition] = record.position
             let contact: ContactMembers.Key
@@ -210,12 +213,6 @@ extension TopicContacts {
         let store = try ContactStore(state)
         self.init(
             topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned,
-            putPosition: try store.database.prepare(
-                "INSERT INTO contact_position VALUES(?, ?, ?, ?) "
-                    + "ON CONFLICT DO UPDATE SET offset=excluded.offset, timestamp=excluded.timestamp"),
-            putSeen: try store.database.prepare("UPDATE contact_position SET seen=? WHERE partition=?"),
-            nameAgain: try store.database.prepare(
-                "DELETE FROM contact_unseen WHERE partition=? AND owner=? AND id=?"),
             hasUnseen: try store.database.integer("SELECT 1 FROM contact_unseen") != nil, store: store)
     }
 }
