@@ -13,14 +13,13 @@ extension OffsetMetadata {
         if total > 0 {
             let head = version == .next ? Self.partHead : 0
             let room = limit * 3 / 4 - 3 - Self.checksumSize - body.bytes.count - 1 - head
-            let bitmap = BitmapPlan(completed, base: base, room: room)
-            let runs = RunPlan(completed, base: base, room: room)
-            let isBitmap = (bitmap.kept, runs.size) > (runs.kept, bitmap.size)
-            kept = isBitmap ? bitmap.kept : runs.kept
+            let (bitmap, runs) = (bitmap(in: room), runs(in: room))
+            let plan = (bitmap.kept, runs.size) > (runs.kept, bitmap.size) ? bitmap : runs
+            kept = plan.kept
             if kept > 0 {
                 var part = ByteWriter()
-                part.bytes.append((isBitmap ? Form.bitmap : Form.runs).rawValue)
-                if isBitmap { bitmap.write(to: &part) } else { runs.write(to: &part) }
+                part.bytes.append(plan.form.rawValue)
+                plan.write(&part)
                 if version == .next {
                     body.write(varint: Self.completedPart)
                     body.write(varint: UInt64(part.bytes.count))
@@ -44,88 +43,68 @@ extension OffsetMetadata {
     }
 }
 
-/// One bit an offset, from base + 1.
-private struct BitmapPlan {
-    let completed: [Range<Int64>]
-    let base: Int64
+/// How completed offsets would be written in one form.
+private struct Plan {
+    let form: OffsetMetadata.Form
     /// Bytes.
     let size: Int
     /// Completed offsets that it holds.
     let kept: Int
+    let write: (inout ByteWriter) -> Void
+}
 
-    init(_ completed: [Range<Int64>], base: Int64, room: Int) {
+extension OffsetMetadata {
+    /// One bit an offset, from base + 1.
+    private func bitmap(in room: Int) -> Plan {
         let end = base + 1 + Int64(room) * 8
         let fitting = completed.prefix { $0.lowerBound < end }.map { $0.lowerBound..<min($0.upperBound, end) }
-        self.completed = fitting
-        self.base = base
-        kept = fitting.reduce(0) { $0 + $1.count }
-        size = fitting.last.map { Int($0.upperBound - base - 1 + 7) / 8 } ?? 0
-    }
-
-    func write(to body: inout ByteWriter) {
-        var bits = [UInt8](repeating: 0, count: size)
-        for range in completed {
-            for offset in range {
+        let size = fitting.last.map { Int($0.upperBound - base - 1 + 7) / 8 } ?? 0
+        return Plan(form: .bitmap, size: size, kept: fitting.reduce(0) { $0 + $1.count }) { body in
+            var bits = [UInt8](repeating: 0, count: size)
+            for offset in fitting.joined() {
                 let index = Int(offset - base - 1)
                 bits[index >> 3] |= 1 << UInt8(index & 7)
             }
+            body.bytes += bits
         }
-        body.bytes += bits
     }
-}
 
-/// Pairs of run lengths: so many not done, so many done.
-private struct RunPlan {
-    private var pairs: [(missing: UInt64, done: UInt64)] = []
-    private var missingOrder = 0
-    private var doneOrder = 0
-    /// Bytes.
-    private(set) var size = 0
-    /// Completed offsets that it holds.
-    private(set) var kept = 0
-
-    init(_ completed: [Range<Int64>], base: Int64, room: Int) {
-        var at = base
+    /// Pairs of run lengths: so many not done, so many done.
+    private func runs(in room: Int) -> Plan {
+        var pairs: [(missing: UInt64, done: UInt64)] = []
         pairs.reserveCapacity(completed.count)
+        var at = base
         // A run has at least one offset: one less is written.
         for range in completed {
             pairs.append((UInt64(range.lowerBound - at - 1), UInt64(range.count - 1)))
             at = range.upperBound
         }
-        missingOrder = Self.order(of: pairs.reduce(0) { $0 + $1.missing }, count: pairs.count)
-        doneOrder = Self.order(of: pairs.reduce(0) { $0 + $1.done }, count: pairs.count)
-        fit(into: room)
-    }
-
-    /// The code is shortest where its order is the logarithm of the mean.
-    private static func order(of sum: UInt64, count: Int) -> Int {
-        let mean = sum / UInt64(max(1, count))
-        return min(OffsetMetadata.largestOrder, max(0, UInt64.bitWidth - mean.leadingZeroBitCount - 1))
-    }
-
-    private mutating func fit(into room: Int) {
+        let missingOrder = Self.order(of: pairs.reduce(0) { $0 + $1.missing }, count: pairs.count)
+        let doneOrder = Self.order(of: pairs.reduce(0) { $0 + $1.done }, count: pairs.count)
         let head = 2 + ByteWriter.size(ofVarint: UInt64(pairs.count))
-        var (bits, count) = (0, 0)
+        var (bits, count, kept) = (0, 0, 0)
         for pair in pairs {
             let more =
                 ByteWriter.size(ofExpGolomb: pair.missing, order: missingOrder)
                 + ByteWriter.size(ofExpGolomb: pair.done, order: doneOrder)
             guard bits + more <= (room - head) * 8 else { break }
-            bits += more
-            kept += Int(pair.done) + 1
-            count += 1
+            (bits, count, kept) = (bits + more, count + 1, kept + Int(pair.done) + 1)
         }
-        pairs.removeLast(pairs.count - count)
-        size = head + (bits + 7) / 8
+        let fitting = pairs[..<count]
+        return Plan(form: .runs, size: head + (bits + 7) / 8, kept: kept) { body in
+            body.bytes += [UInt8(missingOrder), UInt8(doneOrder)]
+            body.write(varint: UInt64(fitting.count))
+            for pair in fitting {
+                body.write(expGolomb: pair.missing, order: missingOrder)
+                body.write(expGolomb: pair.done, order: doneOrder)
+            }
+            body.endBits()
+        }
     }
 
-    func write(to body: inout ByteWriter) {
-        body.bytes += [UInt8(missingOrder), UInt8(doneOrder)]
-        body.write(varint: UInt64(pairs.count))
-        for pair in pairs {
-            body.write(expGolomb: pair.missing, order: missingOrder)
-            body.write(expGolomb: pair.done, order: doneOrder)
-        }
-        body.endBits()
+    /// The code is shortest where its order is the logarithm of the mean.
+    private static func order(of sum: UInt64, count: Int) -> Int {
+        let mean = sum / UInt64(max(1, count))
+        return min(largestOrder, max(0, UInt64.bitWidth - mean.leadingZeroBitCount - 1))
     }
 }
