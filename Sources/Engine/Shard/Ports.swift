@@ -218,35 +218,30 @@ package struct OutputReport<Output: Sendable> {
     package let tag: UInt64
     /// Where it was stored, as far as brokers tell; -1 otherwise.
     package let offset: Int64
-    /// Most have none, and what is in it is not copied with them.
-    private let unstored: Unstored?
+    private let result: Result
 
-    private final class Unstored: Sendable {
-        let failure: Failure
-        let returned: Output?
-
-        init(_ failure: Failure, _ returned: Output?) {
-            self.failure = failure
-            self.returned = returned
-        }
+    private enum Result {
+        case stored
+        /// Few are, and what is in it is not copied with them.
+        indirect case unstored(Failure, Output?)
     }
 
     package init(tag: UInt64, offset: Int64 = -1) {
         self.tag = tag
         self.offset = offset
-        unstored = nil
+        result = .stored
     }
 
     package init(tag: UInt64, failure: Failure, returned: Output? = nil) {
         self.tag = tag
         offset = -1
-        unstored = Unstored(failure, returned)
+        result = .unstored(failure, returned)
     }
 
-    package var failure: Failure? { unstored?.failure }
+    package var failure: Failure? { if case .unstored(let failure, _) = result { failure } else { nil } }
 
     /// With a failure: the output, but for a record of the changelog.
-    package var returned: Output? { unstored?.returned }
+    package var returned: Output? { if case .unstored(_, let returned) = result { returned } else { nil } }
 }
 
 package enum TransactionStep: Sendable, Equatable {

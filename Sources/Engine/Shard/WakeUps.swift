@@ -18,10 +18,10 @@ struct WakeUps: ~Copyable {
     mutating func remove(_ entry: UInt32, _ entries: inout EntryTable) {
         let place = Int(entries[entry].heapIndex)
         guard place < heap.count, heap[place] == entry else { return }
+        exchange(place, heap.count - 1, &entries)
+        heap.removeLast()
         entries[entry].heapIndex = .max
-        let last = heap.removeLast()
-        guard last != entry else { return }
-        put(last, at: place, &entries)
+        guard place < heap.count else { return }
         rise(place, &entries)
         sink(place, &entries)
     }
@@ -33,19 +33,18 @@ struct WakeUps: ~Copyable {
         return first
     }
 
-    private mutating func put(_ entry: UInt32, at place: Int, _ entries: inout EntryTable) {
-        heap[place] = entry
-        entries[entry].heapIndex = UInt32(place)
+    private mutating func exchange(_ place: Int, _ other: Int, _ entries: inout EntryTable) {
+        heap.swapAt(place, other)
+        entries[heap[place]].heapIndex = UInt32(place)
+        entries[heap[other]].heapIndex = UInt32(other)
     }
 
     private mutating func rise(_ place: Int, _ entries: inout EntryTable) {
         var place = place
         while place > 0 {
             let parent = (place - 1) / 2
-            let (entry, other) = (heap[place], heap[parent])
-            guard entries[entry].wakeUp < entries[other].wakeUp else { return }
-            put(other, at: place, &entries)
-            put(entry, at: parent, &entries)
+            guard entries[heap[place]].wakeUp < entries[heap[parent]].wakeUp else { return }
+            exchange(place, parent, &entries)
             place = parent
         }
     }
@@ -57,9 +56,7 @@ struct WakeUps: ~Copyable {
             for child in 2 * place + 1...2 * place + 2
             where child < heap.count && entries[heap[child]].wakeUp < entries[heap[least]].wakeUp { least = child }
             guard least != place else { return }
-            let (entry, other) = (heap[place], heap[least])
-            put(other, at: place, &entries)
-            put(entry, at: least, &entries)
+            exchange(place, least, &entries)
             place = least
         }
     }
