@@ -102,7 +102,7 @@ extension KafkaPorts {
             self.verdict = verdict
             if verdict.destination == .nowhere { counters.dropped.add() }
             countStages(hasWaited: hasWaited)
-            return .ended(ChainResult(verdict.destination, current.badgeOperation))
+            return .ended(verdict.destination, current.badgeOperation)
         case .waiting(let until): return .suspended(until: until)
         case .suspended(let until, let work):
             pool.start(work)

@@ -178,20 +178,10 @@ package protocol LentMessage {
 }
 
 package enum ChainStep {
-    case ended(ChainResult)
+    /// With what the message does to its account's count.
+    case ended(Verdict.Destination, BadgeOperation? = nil)
     /// A stage runs on the pool; the message's bytes were copied. `expire` is to be called then.
     case suspended(until: Instant)
-}
-
-package struct ChainResult: Sendable {
-    package let destination: Verdict.Destination
-    /// What the message does to its account's count.
-    package let operation: BadgeOperation?
-
-    package init(_ destination: Verdict.Destination, _ operation: BadgeOperation? = nil) {
-        self.destination = destination
-        self.operation = operation
-    }
 }
 
 package enum PublishStep: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import PushmillKafka
+import PushmillPayload
 import PushmillStages
 import PushmillStores
 
@@ -264,7 +265,7 @@ extension Shard where Ports: ~Copyable {
 
     mutating func handle(_ step: ChainStep, of entry: UInt32) {
         switch step {
-        case .ended(let result): finish(entry, result)
+        case .ended(let destination, let operation): finish(entry, destination, operation)
         case .suspended(let wakeUp):
             entries[entry].state = .suspended
             entries[entry].wakeUp = wakeUp
@@ -273,12 +274,12 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    private mutating func finish(_ entry: UInt32, _ result: ChainResult) {
-        entries[entry].destination = result.destination
-        if entries[entry].hasAccount, !entries[entry].isCounted { entries[entry].operation = result.operation }
+    private mutating func finish(_ entry: UInt32, _ destination: Verdict.Destination, _ operation: BadgeOperation?) {
+        entries[entry].destination = destination
+        if entries[entry].hasAccount, !entries[entry].isCounted { entries[entry].operation = operation }
         // At least once a count is ahead of what is acknowledged. In a transaction it is as far as what is published.
         guard settings.isTransactional || count(entry) else { return failDisk(of: entries[entry].partition) }
-        if result.destination == .nowhere {
+        if destination == .nowhere {
             letGo(of: entry)
             complete(entry)
             return

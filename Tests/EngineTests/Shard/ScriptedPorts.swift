@@ -66,9 +66,9 @@ final class ScriptedPorts: ShardPorts {
     var terminations = 0
 
     // How calls are answered.
-    var chain: (_ message: Message, _ now: Instant) -> ChainStep = { _, _ in .ended(ChainResult(.output)) }
+    var chain: (_ message: Message, _ now: Instant) -> ChainStep = { _, _ in .ended(.output) }
     /// Of a stage that has ended, or was given up.
-    var stageResult = ChainResult(.output)
+    var stageResult = ChainStep.ended(.output)
     var publishing: (Output) -> PublishStep = { _ in .queued }
     var changePublishing = PublishStep.queued
     var transaction: (TransactionStep) -> TransactionResult = { _ in .done }
@@ -177,7 +177,7 @@ final class ScriptedPorts: ShardPorts {
         let output = Output(partition: message.partition, offset: message.offset)
         let step = chain(message, now)
         switch step {
-        case .ended(let result): setCurrent(output, result)
+        case .ended: setCurrent(output, step)
         case .suspended:
             suspended[entry] = output
             suspendedEntries.append(entry)
@@ -185,9 +185,9 @@ final class ScriptedPorts: ShardPorts {
         return step
     }
 
-    private func setCurrent(_ output: Output, _ result: ChainResult) {
+    private func setCurrent(_ output: Output, _ step: ChainStep) {
         current = output
-        current?.isLetter = result.destination == .deadLetters
+        if case .ended(.deadLetters, _) = step { current?.isLetter = true }
     }
 
     func takeStageResults(into entries: inout [Int]) {
@@ -206,7 +206,7 @@ final class ScriptedPorts: ShardPorts {
         guard let output = suspended.removeValue(forKey: entry) else { return nil }
         suspendedEntries.removeAll { $0 == entry }
         setCurrent(output, stageResult)
-        return .ended(stageResult)
+        return stageResult
     }
 
     func byteCount(ofSuspended entry: Int) -> Int { bytesOfSuspended }

@@ -87,7 +87,7 @@ final class ScriptedShard {
         _ offsets: Set<Int64>, for time: Duration = .seconds(1), others: Verdict.Destination = .output
     ) {
         ports.chain = { message, now in
-            offsets.contains(message.offset) ? .suspended(until: now + time) : .ended(ChainResult(others))
+            offsets.contains(message.offset) ? .suspended(until: now + time) : .ended(others)
         }
     }
 
@@ -145,7 +145,7 @@ extension ScriptedShard {
             $0.counts = true
             change(&$0)
         }
-        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        shard.ports.chain = { _, _ in .ended(.output, .add(1)) }
         return shard
     }
 

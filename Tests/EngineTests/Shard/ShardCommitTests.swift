@@ -167,7 +167,7 @@ struct ShardCommitTests {
         }
         shard.begin()
         shard.ports.chain = {
-            $0.offset.isMultiple(of: 2) ? .suspended(until: $1 + .seconds(9)) : .ended(ChainResult(.nowhere))
+            $0.offset.isMultiple(of: 2) ? .suspended(until: $1 + .seconds(9)) : .ended(.nowhere)
         }
         for _ in 0..<1000 { shard.deliver(to: "\(shard.ports.messages.count)") }
         let calls = (0..<5).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }

@@ -227,7 +227,7 @@ struct ShardCountTests {
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.publishChange(key: "anna", value: "5 3", timestamp: shard.ports.wallClock)))
         shard.deliver(5)
-        shard.ports.chain = { _, _ in .ended(ChainResult(.nowhere)) }
+        shard.ports.chain = { _, _ in .ended(.nowhere) }
         #expect(shard.committed() == nil)
         shard.acknowledgeChanges(at: 2)
         expect(shard.committed(after: .milliseconds(20))?.map(\.offset), is: [5])

@@ -52,7 +52,7 @@ struct ShardHoldUpTests {
     func behindLetter() {
         let shard = Shard.transactional()
         shard.begin()
-        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.ports.chain = { message, _ in .ended(message.offset == 0 ? .deadLetters : .output) }
         shard.ports.publishing = { $0.isLetter ? .later : .queued }
         shard.deliver(2)
         expect(shard.published(), is: [0])

@@ -10,7 +10,7 @@ struct ShardMessageTests {
     private typealias Shard = ScriptedShard
 
     private static func result(_ destination: Verdict.Destination = .output) -> ChainStep {
-        .ended(ChainResult(destination))
+        .ended(destination)
     }
 
     @Test("A message is published in its turn, given back, and committed when its output is stored")
@@ -317,7 +317,7 @@ struct ShardMessageTests {
         let shard = Shard()
         shard.begin()
         shard.suspend([0])
-        shard.ports.stageResult = ChainResult(.nowhere)
+        shard.ports.stageResult = .ended(.nowhere)
         shard.deliver(2)
         expect(shard.published(), is: [])
         shard.ports.stageResults = shard.ports.suspendedEntries

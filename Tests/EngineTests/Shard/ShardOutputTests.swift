@@ -169,7 +169,7 @@ struct ShardOutputTests {
     func nameOnly() throws {
         let shard = Shard()
         shard.begin()
-        shard.ports.chain = { _, _ in .ended(ChainResult(.deadLetters)) }
+        shard.ports.chain = { _, _ in .ended(.deadLetters) }
         shard.deliver()
         shard.turn()
         for _ in 0..<2 {
@@ -199,7 +199,7 @@ struct ShardOutputTests {
     func apart() {
         let shard = Shard()
         shard.begin()
-        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.ports.chain = { message, _ in .ended(message.offset == 0 ? .deadLetters : .output) }
         shard.ports.publishing = { $0.isLetter ? .later : .queued }
         shard.deliver(3)
         expect(shard.published(), is: [0, 1, 2])

@@ -126,7 +126,7 @@ struct ShardRebalanceTests {
         shard.begin(0..<2)
         shard.ports.chain = {
             $0.partition == 0 && $0.offset == 1
-                ? .suspended(until: $1 + .seconds(60)) : .ended(ChainResult(.output))
+                ? .suspended(until: $1 + .seconds(60)) : .ended(.output)
         }
         shard.deliver(to: "bert")
         shard.deliver(2, to: "anna")
@@ -153,7 +153,7 @@ struct ShardRebalanceTests {
     func keyOfLost(isLost: Bool) {
         let shard = Shard { $0.drain = .seconds(5) }
         shard.begin(0..<2)
-        shard.ports.chain = { $0.partition == 0 ? .suspended(until: $1 + .seconds(60)) : .ended(ChainResult(.output)) }
+        shard.ports.chain = { $0.partition == 0 ? .suspended(until: $1 + .seconds(60)) : .ended(.output) }
         shard.deliver()
         shard.deliver(of: 1)
         expect(shard.published(), is: [])

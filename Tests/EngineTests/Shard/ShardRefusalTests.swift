@@ -16,7 +16,7 @@ struct ShardRefusalTests {
     func letterAway() {
         let shard = transactional()
         shard.begin()
-        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.ports.chain = { message, _ in .ended(message.offset == 0 ? .deadLetters : .output) }
         shard.deliver(to: "anna")
         shard.turn()
         shard.fail(.unavailable(reason: "away"))

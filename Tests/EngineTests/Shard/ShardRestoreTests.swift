@@ -168,9 +168,9 @@ struct ShardRestoreTests {
         shard.turn()
         shard.turn(after: .seconds(10))
         shard.ports.chain = { message, now in
-            message.offset == 4 ? .suspended(until: now + .seconds(60)) : .ended(ChainResult(.output, .add(1)))
+            message.offset == 4 ? .suspended(until: now + .seconds(60)) : .ended(.output, .add(1))
         }
-        shard.ports.stageResult = ChainResult(.output, .add(1))
+        shard.ports.stageResult = .ended(.output, .add(1))
         for offset in Int64(4)..<900 {
             let recipient = offset < 6 ? "anna" : "\(offset)"
             shard.ports.messages.append(ScriptedPorts.Message(offset: offset, recipient: recipient))

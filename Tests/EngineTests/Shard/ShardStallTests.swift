@@ -66,7 +66,7 @@ struct ShardStallTests {
         shard.begin(0..<2)
         shard.ports.chain = { message, now in
             message.offset == 0 && message.partition == 0
-                ? .suspended(until: now + .seconds(9)) : .ended(ChainResult(.output))
+                ? .suspended(until: now + .seconds(9)) : .ended(.output)
         }
         // One hangs, and seven wait: that is half of the room.
         for _ in 0..<9 {
@@ -92,7 +92,7 @@ struct ShardStallTests {
         shard.begin(0..<2)
         shard.ports.chain = { message, now in
             message.offset == 0 && message.partition == 0
-                ? .suspended(until: now + .seconds(9)) : .ended(ChainResult(.output))
+                ? .suspended(until: now + .seconds(9)) : .ended(.output)
         }
         shard.deliver()
         shard.turn()

@@ -18,7 +18,7 @@ struct ShardTransactionCountTests {
             $0.counts = true
             $0.maxInFlight = 1_000
         }
-        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        shard.ports.chain = { _, _ in .ended(.output, .add(1)) }
         shard.begin()
         shard.turn(after: .milliseconds(10))
         shard.deliver()
@@ -32,7 +32,7 @@ struct ShardTransactionCountTests {
     @Test("A count that is not stored aborts the transaction")
     func countFails() {
         let shard = Shard.transactional { $0.counts = true }
-        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        shard.ports.chain = { _, _ in .ended(.output, .add(1)) }
         shard.begin()
         shard.deliver()
         shard.turn()
@@ -100,7 +100,7 @@ struct ShardTransactionCountTests {
             $0.counts = true
             $0.maxInFlight = 1000
         }
-        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        shard.ports.chain = { _, _ in .ended(.output, .add(1)) }
         shard.begin()
         shard.deliver(2)
         let calls = shard.callsOfTurn()

@@ -80,7 +80,7 @@ struct ShardTransactionTests {
     func bothOutstanding() {
         let shard = Shard.transactional()
         shard.begin()
-        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.ports.chain = { message, _ in .ended(message.offset == 0 ? .deadLetters : .output) }
         shard.deliver(2)
         shard.turn()
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
@@ -102,7 +102,7 @@ struct ShardTransactionTests {
             $0.maxInFlight = 828
             $0.checkpointInterval = .seconds(3_600)
         }
-        counting.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        counting.ports.chain = { _, _ in .ended(.output, .add(1)) }
         counting.begin()
         var taken = 0
         for _ in 0..<70 {
@@ -118,7 +118,7 @@ struct ShardTransactionTests {
     func heldKey() {
         let shard = Shard.transactional()
         shard.begin()
-        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.ports.chain = { message, _ in .ended(message.offset == 0 ? .deadLetters : .output) }
         shard.ports.publishing = { $0.isLetter ? .later : .queued }
         shard.deliver(2)
         shard.deliver(to: "bert")

@@ -6,7 +6,7 @@ package import PushmillStages
 struct Suspension {
     let number: UInt64
     let output: SimulatedOutput
-    let result: ChainResult
+    let result: ChainStep
     let deadline: UInt64
     /// The stage has ended.
     var isThere = false
@@ -33,19 +33,19 @@ extension SimulatedPorts {
         switch event.behaviour {
         case .dropped:
             witness.dropped(message.event)
-            return .ended(ChainResult(.nowhere))
+            return .ended(.nowhere)
         case .deadLetter:
             output.value.isLetter = true
             current = output
-            return .ended(ChainResult(.deadLetters))
+            return .ended(.deadLetters)
         case .refusedByBrokers: output.outputRefuser = .brokers
         case .refusedByClient: output.outputRefuser = .client
         case .immediate, .suspended, .late: break
         }
-        let result = ChainResult(.output, event.isCounted ? event.operation : nil)
+        let result = ChainStep.ended(.output, event.isCounted ? event.operation : nil)
         guard event.behaviour == .suspended || event.behaviour == .late else {
             current = output
-            return .ended(result)
+            return result
         }
         let latestTurn = taken + switches.deadline
         let deadline = now < latestTurn ? now + switches.deadline : latestTurn
@@ -69,11 +69,11 @@ extension SimulatedPorts {
     }
 
     private func suspend(
-        _ entry: Int, _ output: SimulatedOutput, _ result: ChainResult, after delay: UInt64, deadline: Instant
+        _ entry: Int, _ output: SimulatedOutput, _ result: ChainStep, after delay: UInt64, deadline: Instant
     ) -> ChainStep {
         guard suspensions.indices.contains(entry), suspensions[entry] == nil || Self.forgetsEnds else {
             witness.broken("entry \(entry) began twice", by: self)
-            return .ended(ChainResult(.nowhere))
+            return .ended(.nowhere)
         }
         // Its bytes were copied, and the message given back.
         lent -= 1
@@ -110,7 +110,7 @@ extension SimulatedPorts {
     package func expire(entry: Int, now: Instant) -> ChainStep {
         guard suspensions.indices.contains(entry), let suspension = suspensions[entry] else {
             witness.broken("entry \(entry) expires and is not suspended", by: self)
-            return .ended(ChainResult(.nowhere))
+            return .ended(.nowhere)
         }
         guard now.nanoseconds >= suspension.deadline else {
             return .suspended(until: Instant(nanoseconds: suspension.deadline))
@@ -121,7 +121,7 @@ extension SimulatedPorts {
     private func end(_ entry: Int, _ suspension: Suspension, isKept: Bool = false) -> ChainStep {
         if !isKept { forget(entry) }
         current = suspension.output
-        return .ended(suspension.result)
+        return suspension.result
     }
 
     package func byteCount(ofSuspended entry: Int) -> Int { 0 }
