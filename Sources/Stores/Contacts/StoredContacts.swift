@@ -45,7 +45,6 @@ package final class StoredContacts: ContactBook {
 /// A connection and a cache of its own.
 private struct CachedReader: ~Copyable {
     private let nameQuery: Statement
-    private let revisionQuery: Statement
     private var cache: ContactCache
     private let database: Database
     private var revision: Int64 = -1
@@ -60,7 +59,6 @@ extension CachedReader {
             nameQuery: try database.prepare(
                 "SELECT name FROM contact WHERE owner=? AND id=? AND partition IN contact_served "
                     + "ORDER BY partition LIMIT 1"),
-            revisionQuery: try database.prepare("SELECT revision FROM contact_revision"),
             cache: ContactCache(capacity: capacity), database: database)
     }
 
@@ -75,9 +73,7 @@ extension CachedReader {
     }
 
     private mutating func look(_ now: Instant) throws(StoreError) {
-        guard try revisionQuery.step() else { return }
-        let found = revisionQuery.integer(0)
-        revisionQuery.reset()
+        guard let found = try database.integer("SELECT revision FROM contact_revision") else { return }
         if found != revision { cache.removeAll() }
         revision = found
         nextLook = now + .seconds(1)
