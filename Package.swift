@@ -145,7 +145,9 @@ let package = Package(
         // Waits of librdkafka, by a clock that nobody sets.
         .target(name: "CPushmillWaits", path: "Sources/CWaits"),
 
-        .target(name: "PushmillTestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        .target(
+            name: "PushmillTestSupport", dependencies: ["PushmillKafka", "CPushmillRdKafka"], path: "Tests/TestSupport",
+            swiftSettings: house),
         // Whole runs of several instances over a simulated cluster, each from a seed, and a program that searches among them.
         .target(
             name: "PushmillSimulation",

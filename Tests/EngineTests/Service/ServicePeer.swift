@@ -2,6 +2,7 @@ import PushmillKafka
 import PushmillPayload
 import PushmillStages
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
