@@ -100,12 +100,17 @@ package struct Decryptor: Sendable {
         guard allowsOpenSSL else { throw .unsupported }
         let form = try OpenSSLForm(data)
         let key = try choose(KeyNeed(.passphrase), ring)
-        guard case .iterated(let iterations) = derivation else {
-            return .text(try form.open(key.secret, derivation, &scratch), isAuthenticated: false)
+        let derived = scratch.secrets[.contentKey]
+        if case .iterated(let iterations) = derivation {
+            let wanted = Derivation(passphrase: key, salt: form.salt, iterations: iterations)
+            guard let known = derivedKeys.known(wanted) else { return .underived(wanted) }
+            withExtendedLifetime(known) {
+                UnsafeMutableRawBufferPointer(start: derived, count: known.count).copyMemory(from: known.bytes)
+            }
+        } else {
+            try derivation.derive(key.secret, salt: form.salt, into: derived, scratch)
         }
-        let wanted = Derivation(passphrase: key, salt: form.salt, iterations: iterations)
-        guard let known = derivedKeys.known(wanted) else { return .underived(wanted) }
-        return .text(try form.open(known, &scratch), isAuthenticated: false)
+        return .text(try form.open(derived, &scratch), isAuthenticated: false)
     }
 
     /// Web push has a shape, or comes with a draft's parameters; of the other forms only the key says which it is.

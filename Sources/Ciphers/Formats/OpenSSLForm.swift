@@ -25,25 +25,8 @@ struct OpenSSLForm {
     /// As its bytes lie in memory.
     var salt: UInt64 { data.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
 
-    /// Decrypts in place, with a key that is quick to derive.
+    /// Decrypts in place, with key and initial value. Gives UTF-8.
     func open(
-        _ passphrase: SecretBytes, _ derivation: PassphraseDerivation, _ scratch: inout DecryptScratch
-    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        let derived = scratch.secrets[.contentKey]
-        try derivation.derive(passphrase, salt: salt, into: derived, scratch)
-        return try open(derived, &scratch)
-    }
-
-    /// Decrypts in place, with key and initial value.
-    func open(
-        _ derived: SecretBytes, _ scratch: inout DecryptScratch
-    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        guard let start = derived.bytes.baseAddress else { throw .authentication }
-        return try withExtendedLifetime(derived) { () throws(DecryptFailure) in try open(start, &scratch) }
-    }
-
-    /// Gives UTF-8.
-    private func open(
         _ derived: UnsafeRawPointer, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         let key = CipherKey(UnsafeRawBufferPointer(start: derived, count: PassphraseDerivation.keyCount))
