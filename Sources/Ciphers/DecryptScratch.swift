@@ -14,7 +14,7 @@ package struct DecryptScratch: ~Copyable {
     var buffer = ScratchBuffer()
     var inflated = ScratchBuffer()
     var secrets = SecretCells()
-    private(set) var ciphers: CipherContexts
+    var ciphers: CipherContexts
     let digests: DigestContexts
     let inflater: Inflater
     var headers = JWEHeaders()
@@ -134,27 +134,17 @@ package final class ScratchPool: @unchecked Sendable {
 /// The cipher contexts of one thread. Some are kept for the keys in use, so that their expansion is done once.
 struct CipherContexts: ~Copyable {
     private static let keptCount = 16
-    private static let count = keptCount + Cipher.allCases.count
 
-    /// Those for kept keys, and behind them one of each cipher for keys that serve one message only.
-    private let contexts = UnsafeMutablePointer<CipherContext>.allocate(capacity: count)
-    private var madeCount = 0
+    /// Those for kept keys, and behind them one of each of the eight ciphers for keys that serve one message only.
+    private var contexts: InlineArray<24, CipherContext>
 
     init() throws(DecryptFailure) {
-        while madeCount < Self.count {
-            (contexts + madeCount).initialize(to: try CipherContext())
-            madeCount += 1
-        }
-    }
-
-    deinit {
-        contexts.deinitialize(count: madeCount)
-        contexts.deallocate()
+        contexts = try InlineArray { _ throws(DecryptFailure) in try CipherContext() }
     }
 
     subscript(cipher: Cipher, key: CipherKey) -> CipherContext {
         _read { yield contexts[Self.position(cipher, key)] }
-        nonmutating _modify { yield &contexts[Self.position(cipher, key)] }
+        _modify { yield &contexts[Self.position(cipher, key)] }
     }
 
     private static func position(_ cipher: Cipher, _ key: CipherKey) -> Int {

@@ -139,7 +139,7 @@ struct PaddingOracleTests {
         func open() throws -> (opened: (count: Int, isPadded: Bool)?, blocks: [UInt8]) {
             let key = SecretBytes(Vector.bytes(key))
             let cipher: Cipher = key.count == 16 ? .aes128CBC : .aes256CBC
-            let scratch = try DecryptScratch()
+            var scratch = try DecryptScratch()
             let cipherKey = CipherKey(key.bytes)
             var blocks = Vector.bytes(ct)
             let opened = Vector.bytes(iv).withUnsafeBytes { iv in
