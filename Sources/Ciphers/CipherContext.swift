@@ -113,7 +113,7 @@ struct CipherContext: ~Copyable {
         if isStarted(cipher, key) {
             return try check(EVP_CipherInit_ex2(context, nil, nil, nonce, 0, nil), or: .authentication)
         }
-        guard let algorithm = cipher.openingAlgorithm else { throw .unsupported }
+        guard let algorithm = cipher.algorithm else { throw .unsupported }
         guard key.bytes.count == cipher.keyCount else { throw .noKey }
         serial = 0
         let bytes = key.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -183,12 +183,8 @@ enum Cipher: Int, CaseIterable {
     static let tagCount = 16
     static let blockCount = 16
 
-    /// Nil where this build or configuration of OpenSSL leaves the cipher out.
+    /// Of a key that is wrapped, for its blocks. Nil where this build or configuration of OpenSSL leaves the cipher out.
     var algorithm: OpaquePointer? { Self.algorithms[rawValue] }
-    /// What decrypts it.
-    var openingAlgorithm: OpaquePointer? {
-        isWrap ? Self.blockAlgorithms[rawValue - Cipher.aes128Wrap.rawValue] : algorithm
-    }
 
     var isGCM: Bool { self == .aes128GCM || self == .aes256GCM }
     var isCBC: Bool { self == .aes128CBC || self == .aes256CBC }
@@ -204,13 +200,10 @@ enum Cipher: Int, CaseIterable {
 
     /// In the order of the cases.
     private static let names = [
-        "AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305", "AES-128-CBC", "AES-256-CBC", "AES-128-WRAP",
-        "AES-192-WRAP", "AES-256-WRAP",
+        "AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305", "AES-128-CBC", "AES-256-CBC", "AES-128-ECB", "AES-192-ECB",
+        "AES-256-ECB",
     ]
 
     // Fetched once, because a fetch takes locks; immutable, and kept for the life of the process.
     nonisolated(unsafe) private static let algorithms = names.map { EVP_CIPHER_fetch(nil, $0, nil) }
-    nonisolated(unsafe) private static let blockAlgorithms = [128, 192, 256].map {
-        EVP_CIPHER_fetch(nil, "AES-\($0)-ECB", nil)
-    }
 }

@@ -73,7 +73,7 @@ struct JWESealing {
     ) throws(DecryptFailure) -> Content {
         let half = key.count / 2
         let iv = try context.random(Cipher.blockCount)
-        let sealed = try context.sealBlocks(cipher, key: Array(key[half...]), iv: iv, text)
+        let sealed = try context.encrypt(cipher.algorithm, key: Array(key[half...]), nonce: iv, text)
         let bits = withUnsafeBytes(of: UInt64(header.count * 8).bigEndian) { Array($0) }
         let code = try context.code(hash, key: Array(key[..<half]), header, iv, sealed, bits)
         return (iv, sealed, Array(code[..<half]))

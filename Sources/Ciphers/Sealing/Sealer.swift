@@ -74,9 +74,9 @@ package struct Sealer {
         let room = context.scratch.secrets[.contentKey]
         try choices.derivation.derive(key.secret, salt: number, into: room, context.scratch)
         let derived = Array(UnsafeRawBufferPointer(start: room, count: PassphraseDerivation.count))
-        let blocks = try context.sealBlocks(
-            .aes256CBC, key: Array(derived[..<PassphraseDerivation.keyCount]),
-            iv: Array(derived[PassphraseDerivation.keyCount...]), text)
+        let blocks = try context.encrypt(
+            Cipher.aes256CBC.algorithm, key: Array(derived[..<PassphraseDerivation.keyCount]),
+            nonce: Array(derived[PassphraseDerivation.keyCount...]), text)
         return SealedText(Array("Salted__".utf8) + salt + blocks)
     }
 
@@ -162,41 +162,33 @@ final class SealingContext {
     func seal(
         _ cipher: Cipher, key: [UInt8], nonce: [UInt8], additional: [UInt8] = [], _ text: [UInt8]
     ) throws(DecryptFailure) -> (text: [UInt8], tag: [UInt8]) {
-        try start(cipher, key, nonce)
-        var count: Int32 = 0
-        if !additional.isEmpty {
-            try check(EVP_CipherUpdate(context, nil, &count, additional, Int32(additional.count)))
-        }
-        let sealed = try encrypt(text)
+        let sealed = try encrypt(cipher.algorithm, key: key, nonce: nonce, additional: additional, text)
         var tag = [UInt8](repeating: 0, count: Cipher.tagCount)
         try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tag.count), &tag))
         return (sealed, tag)
     }
 
-    /// Adds the padding.
-    func sealBlocks(
-        _ cipher: Cipher, key: [UInt8], iv: [UInt8], _ text: [UInt8]
-    ) throws(DecryptFailure) -> [UInt8] {
-        try start(cipher, key, iv)
-        return try encrypt(text)
-    }
-
     func wrap(_ cipher: Cipher, key: [UInt8], _ content: [UInt8]) throws(DecryptFailure) -> [UInt8] {
+        let algorithm = EVP_CIPHER_fetch(nil, "AES-\(8 * cipher.keyCount)-WRAP", nil)
+        defer { EVP_CIPHER_free(algorithm) }
         // RFC 3394, 2.2.3.1.
-        try start(cipher, key, [UInt8](repeating: 0xA6, count: 8))
-        return try encrypt(content)
+        return try encrypt(algorithm, key: key, nonce: [UInt8](repeating: 0xA6, count: 8), content)
     }
 
-    private func start(_ cipher: Cipher, _ key: [UInt8], _ nonce: [UInt8]) throws(DecryptFailure) {
-        guard let algorithm = cipher.algorithm else { throw .unsupported }
-        guard key.count == cipher.keyCount else { throw .noKey }
+    /// Adds the padding, in a mode that has one.
+    func encrypt(
+        _ algorithm: OpaquePointer?, key: [UInt8], nonce: [UInt8], additional: [UInt8] = [], _ text: [UInt8]
+    ) throws(DecryptFailure) -> [UInt8] {
+        guard let algorithm else { throw .unsupported }
+        guard key.count == EVP_CIPHER_get_key_length(algorithm) else { throw .noKey }
         try check(EVP_CipherInit_ex2(context, algorithm, key, nonce, 1, nil))
-    }
-
-    private func encrypt(_ text: [UInt8]) throws(DecryptFailure) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: text.count + Cipher.blockCount)
         var end = [UInt8](repeating: 0, count: Cipher.blockCount)
         var (count, rest): (Int32, Int32) = (0, 0)
+        if !additional.isEmpty {
+            try check(EVP_CipherUpdate(context, nil, &count, additional, Int32(additional.count)))
+            count = 0
+        }
         if !text.isEmpty { try check(EVP_CipherUpdate(context, &output, &count, text, Int32(text.count))) }
         try check(EVP_CipherFinal_ex(context, &end, &rest))
         return Array(output.prefix(Int(count)) + end.prefix(Int(rest)))

@@ -107,8 +107,8 @@ struct PaddingOracleTests {
             let salt = try context.random(PassphraseDerivation.saltCount)
             let derived = try context.derived(DecryptKeys.secret("pw"), salt)
             // Sealing adds a block of padding, which is the last one.
-            let sealed = try context.sealBlocks(
-                .aes256CBC, key: Array(derived.prefix(32)), iv: Array(derived.dropFirst(32)), blocks)
+            let sealed = try context.encrypt(
+                Cipher.aes256CBC.algorithm, key: Array(derived.prefix(32)), nonce: Array(derived.dropFirst(32)), blocks)
             let data = Array("Salted__".utf8) + salt + sealed.dropLast(Cipher.blockCount)
             let message = Vector.bytes(vector.msg)
             // A text that is none is not to be told from a padding that is none.
