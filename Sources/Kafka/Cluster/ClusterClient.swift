@@ -38,11 +38,9 @@ public final class ClusterClient: Sendable {
         if client.lacksController(milliseconds: milliseconds) { return [:] }
         var resources = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
         defer { rd_kafka_ConfigResource_destroy_array(&resources, resources.count) }
-        let options = rd_kafka_AdminOptions_new(client.handle, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS)
-        defer { rd_kafka_AdminOptions_destroy(options) }
         guard let queue = rd_kafka_queue_new(client.handle) else { return [:] }
         defer { rd_kafka_queue_destroy(queue) }
-        rd_kafka_DescribeConfigs(client.handle, &resources, resources.count, options, queue)
+        rd_kafka_DescribeConfigs(client.handle, &resources, resources.count, nil, queue)
         guard let event = rd_kafka_queue_poll(queue, milliseconds) else { return [:] }
         defer { rd_kafka_event_destroy(event) }
         var count = 0
@@ -78,12 +76,10 @@ public final class ClusterClient: Sendable {
         guard let topic = made else { throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason) }
         defer { rd_kafka_NewTopic_destroy(topic) }
         for (name, value) in settings { rd_kafka_NewTopic_set_config(topic, name, value) }
-        let options = rd_kafka_AdminOptions_new(client.handle, RD_KAFKA_ADMIN_OP_CREATETOPICS)
-        defer { rd_kafka_AdminOptions_destroy(options) }
         guard let queue = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue for the answer") }
         defer { rd_kafka_queue_destroy(queue) }
         var topics: [OpaquePointer?] = [topic]
-        rd_kafka_CreateTopics(client.handle, &topics, 1, options, queue)
+        rd_kafka_CreateTopics(client.handle, &topics, 1, nil, queue)
         guard let event = rd_kafka_queue_poll(queue, milliseconds) else { throw .unanswered }
         defer { rd_kafka_event_destroy(event) }
         if let error = KafkaError(ifAny: rd_kafka_event_error(event)) { throw error }
