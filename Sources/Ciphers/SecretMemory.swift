@@ -28,7 +28,7 @@ package final class SecretBytes: @unchecked Sendable {
     convenience init(base64URL text: UnsafeRawBufferPointer) throws(DecryptFailure) {
         var buffer = ScratchBuffer()
         buffer.reserve(text.count + 4)
-        let count = try BinaryText.decodeBare(text, into: buffer.base)
+        let count = try BinaryText.decodeBase64(text, into: buffer.base)
         let bytes = buffer[0..<count]
         self.init(count: count) { $0.copyMemory(from: UnsafeRawBufferPointer(bytes)) }
     }

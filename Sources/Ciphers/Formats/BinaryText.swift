@@ -26,16 +26,14 @@ package enum BinaryText {
         case .base64url: guard !text.contains(where: { "+/".utf8.contains($0) }) else { throw .malformed }
         case .z85: return try decodeZ85(text, into: output)
         }
-        let (count, rest) = try decodePart(text, into: output, isBare: false)
-        guard rest.isEmpty else { throw .malformed }
-        return count
+        return try decodeBase64(text, into: output, isBare: false)
     }
 
-    /// Reads a part of a JWE: base64url without padding and line breaks.
-    static func decodeBare(
-        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+    /// Reads base64, where it is bare without padding and line breaks, as a JWE's.
+    static func decodeBase64(
+        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer, isBare: Bool = true
     ) throws(DecryptFailure) -> Int {
-        let (count, rest) = try decodePart(text, into: output)
+        let (count, rest) = try decodePart(text, into: output, isBare: isBare)
         guard rest.isEmpty else { throw .malformed }
         return count
     }
@@ -57,7 +55,7 @@ package enum BinaryText {
             var span = bytes.mutableSpan
             return try span.withUnsafeMutableBytes { (bytes) throws(DecryptFailure) in
                 guard let base = bytes.baseAddress else { return 0 }
-                return try decodeBare(text, into: base)
+                return try decodeBase64(text, into: base)
             }
         }
         bytes.removeLast(bytes.count - count)

@@ -180,7 +180,7 @@ struct JWEHeaders {
     mutating func read(
         _ text: UnsafeRawBufferPointer, buffer: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> JWEHeader {
-        let count = try BinaryText.decodeBare(text, into: buffer)
+        let count = try BinaryText.decodeBase64(text, into: buffer)
         let json = UnsafeRawBufferPointer(start: buffer, count: count)
         guard (try? document.read(json)) != nil else { throw .malformed }
         let header = try JWEHeader(JWEHeaderMembers(document, document.root))
