@@ -46,12 +46,11 @@ extension Client {
             guard let begins = offsets(Position.beginning, list), let ends = offsets(Position.end, list) else {
                 continue
             }
-            var ranges: [(partition: TopicPartition, range: Range<Int64>)] = []
-            for partition in list {
-                guard let begin = begins[partition], let end = ends[partition] else { continue }
-                ranges.append((partition, begin..<max(begin, end)))
-            }
-            body(ranges)
+            body(
+                list.compactMap { partition in
+                    guard let begin = begins[partition], let end = ends[partition] else { return nil }
+                    return (partition, begin..<max(begin, end))
+                })
         }
     }
 

@@ -16,19 +16,6 @@ final class LogRanges: Sendable {
         var numbers: [TopicPartition: UInt64] = [:]
         var lastNumber: UInt64 = 0
         var answers: [Answer] = []
-
-        mutating func takeFresh() -> Set<TopicPartition> {
-            let taken = fresh
-            fresh = []
-            return taken
-        }
-
-        mutating func takeAnswers() -> [Answer] {
-            let taken = answers.filter { numbers[$0.partition] == $0.number }
-            for answer in taken { numbers[answer.partition] = nil }
-            answers = []
-            return taken
-        }
     }
 
     private let client: Client
@@ -48,7 +35,7 @@ final class LogRanges: Sendable {
             state.lastNumber += 1
             state.numbers[partition] = state.lastNumber
         }
-        queue.async { self.answer(self.state.withLock { $0.takeFresh() }) }
+        queue.async { self.answer(self.state.withLock { exchange(&$0.fresh, with: []) }) }
     }
 
     func forget(_ partitions: [TopicPartition]) {
@@ -61,7 +48,12 @@ final class LogRanges: Sendable {
 
     func take(into events: inout [ConsumerEvent]) {
         guard hasAnswers.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        for answer in state.withLock({ $0.takeAnswers() }) { events.append(.range(answer.partition, answer.range)) }
+        state.withLock { state in
+            for answer in exchange(&state.answers, with: []) where state.numbers[answer.partition] == answer.number {
+                state.numbers[answer.partition] = nil
+                events.append(.range(answer.partition, answer.range))
+            }
+        }
     }
 
     /// Asks no more. What waits to ask has its own hold on the client until it sees that.
@@ -72,11 +64,9 @@ final class LogRanges: Sendable {
         let numbers = state.withLock { $0.numbers }
         var open = asked
         client.ranges(of: asked) { ranges in
-            var answers: [Answer] = []
-            for (partition, range) in ranges {
-                open.remove(partition)
-                guard let number = numbers[partition] else { continue }
-                answers.append((partition, range, number))
+            open.subtract(ranges.map(\.partition))
+            let answers = ranges.compactMap { answer in
+                numbers[answer.partition].map { (answer.partition, answer.range, $0) }
             }
             state.withLock { $0.answers += answers }
             hasAnswers.store(true, ordering: .releasing)
@@ -84,20 +74,16 @@ final class LogRanges: Sendable {
         }
         let isRetryToCome = state.withLock { state in
             state.stale.formUnion(open.filter { state.numbers[$0] != nil })
-            guard !state.stale.isEmpty, !state.isRetryDue else { return false }
-            state.isRetryDue = true
-            return true
+            return !state.stale.isEmpty && !exchange(&state.isRetryDue, with: true)
         }
         if isRetryToCome { queue.asyncAfter(deadline: .now() + .milliseconds(300)) { self.retry() } }
     }
 
     private func retry() {
-        answer(state.withLock { $0.takeFresh() })
+        answer(state.withLock { exchange(&$0.fresh, with: []) })
         let stale = state.withLock { state in
-            let stale = state.stale
-            state.stale = []
             state.isRetryDue = false
-            return stale
+            return exchange(&state.stale, with: [])
         }
         answer(stale)
     }
