@@ -38,8 +38,7 @@ extension GroupConsumer {
         }
         sinks.group.revoked = nil
         sinks.group.isRevocationLost = false
-        let all = given.union(partitions)
-        given = []
+        let all = exchange(&given, with: []).union(partitions)
         // librdkafka refuses the whole list for one that it was not told to read (`rd_kafka_assignment_subtract`), and
         // takes an empty one for an answer.
         try unassign(all.intersection(reading))

@@ -104,11 +104,7 @@ package final class OutputProducer {
 
     /// Calls the body for each report that has come, in the order of each partition.
     package func takeReports(_ body: (OutputDelivery) -> Void) {
-        if !held.isEmpty {
-            let reports = held
-            held = []
-            for report in reports { body(report) }
-        }
+        if !held.isEmpty { for report in exchange(&held, with: []) { body(report) } }
         take(body)
         // What a broker hands back for another attempt after a fatal error nobody else would ever purge
         // (`rd_kafka_toppar_retry_msgq`).

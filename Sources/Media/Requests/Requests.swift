@@ -151,8 +151,7 @@ struct Memory {
     private mutating func put(_ entry: Entry, _ key: URLKey) {
         if recent[key] == nil {
             if recent.count >= limit / 2 || recentBytes >= byteLimit / 2 {
-                older = recent
-                recent = [:]
+                older = exchange(&recent, with: [:])
                 recentBytes = 0
             }
             recentBytes += key.url.utf8.count

@@ -37,9 +37,7 @@ final class Download {
     private func recognise(_ announced: Int?) throws {
         guard let type = MediaType(firstBytes: head) else { throw MediaFailure.unsupportedType }
         self.type = type
-        let head = head
-        self.head = []
-        try head.withUnsafeBytes { try append($0, announced) }
+        try exchange(&head, with: []).withUnsafeBytes { try append($0, announced) }
     }
 
     private func append(_ bytes: UnsafeRawBufferPointer, _ announced: Int?) throws {

@@ -24,10 +24,7 @@ final class TransferThread: Sendable {
 
         func take() -> [Message] {
             waker.rearm()
-            return messages.withLock { messages in
-                defer { messages.removeAll() }
-                return messages
-            }
+            return messages.withLock { exchange(&$0, with: []) }
         }
     }
 
