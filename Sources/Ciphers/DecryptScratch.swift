@@ -165,4 +165,7 @@ struct DigestContexts {
         hmac256 = try KeyedDigest(.sha256)
         hmac512 = try KeyedDigest(.sha512)
     }
+
+    /// Of a JWE whose cipher has no tag of its own.
+    func code(beside cipher: Cipher) -> KeyedDigest { cipher == .aes128CBC ? hmac256 : hmac512 }
 }

@@ -44,17 +44,10 @@ struct JWEForm: ~Copyable {
     private func openContent(
         _ key: CipherKey, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        switch header.encryption {
-        case .gcm128: try openSealed(.aes128GCM, key, &scratch)
-        case .gcm256: try openSealed(.aes256GCM, key, &scratch)
-        case .cbc128: try openBlocks(.aes128CBC, scratch.digests.hmac256, key, &scratch)
-        case .cbc256: try openBlocks(.aes256CBC, scratch.digests.hmac512, key, &scratch)
+        let cipher = header.encryption.cipher
+        guard cipher.isGCM else {
+            return try openBlocks(cipher, scratch.digests.code(beside: cipher), key, &scratch)
         }
-    }
-
-    private func openSealed(
-        _ cipher: Cipher, _ key: CipherKey, _ scratch: inout DecryptScratch
-    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         guard let nonce = parts.nonce.baseAddress, parts.nonce.count == Cipher.nonceCount,
             let tag = parts.tag.baseAddress, parts.tag.count == Cipher.tagCount
         else { throw .malformed }

@@ -7,13 +7,17 @@ package enum JWEEncryption: String, CaseIterable, Sendable {
     case cbc128 = "A128CBC-HS256"
     case cbc256 = "A256CBC-HS512"
 
-    package var keyCount: Int {
+    var cipher: Cipher {
         switch self {
-        case .gcm128: 16
-        case .gcm256, .cbc128: 32
-        case .cbc256: 64
+        case .gcm128: .aes128GCM
+        case .gcm256: .aes256GCM
+        case .cbc128: .aes128CBC
+        case .cbc256: .aes256CBC
         }
     }
+
+    /// Without a tag of the cipher's own one half of the key is for a code.
+    package var keyCount: Int { cipher.isCBC ? 2 * cipher.keyCount : cipher.keyCount }
 }
 
 /// How the content's key is come by (`alg`).

@@ -54,27 +54,20 @@ struct JWESealing {
         return SealedText(([header] + parts).joined(separator: "."))
     }
 
-    private typealias Content = (nonce: [UInt8], text: [UInt8], tag: [UInt8])
-
-    private func sealContent(_ text: [UInt8], _ key: [UInt8], _ header: [UInt8]) throws(DecryptFailure) -> Content {
-        switch encryption {
-        case .gcm128, .gcm256:
-            let cipher = encryption == .gcm128 ? Cipher.aes128GCM : .aes256GCM
+    private func sealContent(
+        _ text: [UInt8], _ key: [UInt8], _ header: [UInt8]
+    ) throws(DecryptFailure) -> (nonce: [UInt8], text: [UInt8], tag: [UInt8]) {
+        let cipher = encryption.cipher
+        if cipher.isGCM {
             let nonce = try context.random(Cipher.nonceCount)
             let sealed = try context.seal(cipher, key: key, nonce: nonce, additional: header, text)
             return (nonce, sealed.text, sealed.tag)
-        case .cbc128: return try sealBlocks(text, .aes128CBC, context.scratch.digests.hmac256, key, header)
-        case .cbc256: return try sealBlocks(text, .aes256CBC, context.scratch.digests.hmac512, key, header)
         }
-    }
-
-    private func sealBlocks(
-        _ text: [UInt8], _ cipher: Cipher, _ hash: KeyedDigest, _ key: [UInt8], _ header: [UInt8]
-    ) throws(DecryptFailure) -> Content {
         let half = key.count / 2
         let iv = try context.random(Cipher.blockCount)
         let sealed = try context.encrypt(cipher.algorithm, key: Array(key[half...]), nonce: iv, text)
         let bits = withUnsafeBytes(of: UInt64(header.count * 8).bigEndian) { Array($0) }
+        let hash = context.scratch.digests.code(beside: cipher)
         let code = try context.code(hash, key: Array(key[..<half]), header, iv, sealed, bits)
         return (iv, sealed, Array(code[..<half]))
     }
