@@ -30,7 +30,6 @@ final class TransferLoop {
     }
 
     func start(_ fetch: Fetch) {
-        guard !fetch.isAbandoned else { return }
         let transfer = Transfer(fetch, means)
         transfers[ObjectIdentifier(fetch)] = transfer
         take(transfer.begin(), of: transfer)

@@ -4,25 +4,20 @@ import PushmillTelemetry
 
 /// The thread of all transfers, as others see it.
 final class TransferThread: Sendable {
-    private enum Message {
-        case start(Fetch)
-        case cancel(Fetch)
-        case stop
-    }
-
     /// Shared with the thread, which outlives nobody's wish to end it.
     private final class Inbox: Sendable {
-        let messages = Mutex<[Message]>([])
+        /// To be started or, where nobody waits any more, cancelled; nil ends the thread.
+        let messages = Mutex<[Fetch?]>([])
         let waker: Waker
 
         init() throws(TelemetryError) { waker = try Waker() }
 
-        func post(_ message: Message) {
+        func post(_ message: Fetch?) {
             messages.withLock { $0.append(message) }
             waker.wake()
         }
 
-        func take() -> [Message] {
+        func take() -> [Fetch?] {
             waker.rearm()
             return messages.withLock { exchange(&$0, with: []) }
         }
@@ -41,27 +36,24 @@ final class TransferThread: Sendable {
     }
 
     deinit {
-        inbox.post(.stop)
+        inbox.post(nil)
         thread.join()
     }
 
-    func start(_ fetch: Fetch) { inbox.post(.start(fetch)) }
+    func start(_ fetch: Fetch) { inbox.post(fetch) }
 
     /// Nobody waits for it any more. Nothing is reported then, unless it has just ended.
     func cancel(_ fetch: Fetch) {
-        // Another thread may be about to start it.
         fetch.abandon()
-        inbox.post(.cancel(fetch))
+        inbox.post(fetch)
     }
 
     private static func serve(_ inbox: Inbox, _ loop: TransferLoop) {
         while true {
-            for message in inbox.take() {
-                switch message {
-                case .start(let fetch): loop.start(fetch)
-                case .cancel(let fetch): loop.cancel(fetch)
-                case .stop: return
-                }
+            for fetch in inbox.take() {
+                guard let fetch else { return }
+                // Another thread may have posted it to be started after it was cancelled.
+                if fetch.isAbandoned { loop.cancel(fetch) } else { loop.start(fetch) }
             }
             loop.turn()
         }
