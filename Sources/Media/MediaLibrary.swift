@@ -7,7 +7,6 @@ package final class MediaLibrary: MediaSource {
     private let transfers: TransferThread
     /// Nil where nothing is kept.
     private let folder: MediaFolder?
-    private let caretaker: Caretaker?
 
     /// `keeps`: false fetches and looks at media, and writes nothing. `log` is called on any thread.
     package init(
@@ -17,14 +16,12 @@ package final class MediaLibrary: MediaSource {
         let folder = keeps ? try MediaFolder(path: settings.folder, capacity: settings.capacity) : nil
         self.folder = folder
         let means = Means(settings: settings, reach: reach, folder: folder, log: log)
-        let caretaker = folder.map { [requests] in Caretaker($0, settings, onGone: requests.forget) }
-        self.caretaker = caretaker
         transfers = try TransferThread(means) { [requests] fetch, result in
             requests.end(fetch, result, now: TimeSource.system.now)
-            // The caretaker may have told that it is gone before it was remembered.
+            // The folder may have told that it is gone before it was remembered.
             if case .success(let media) = result, folder?.has(media) == false { requests.forget([media.name]) }
         }
-        caretaker?.start()
+        folder?.care(settings, onGone: requests.forget)
     }
 
     /// What is kept; nil where nothing is.

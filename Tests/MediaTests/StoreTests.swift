@@ -280,21 +280,22 @@ struct StoreTests {
         #expect(store.remove(entries[2]))
     }
 
-    @Test("What comes makes room for itself, and what went for it is told")
-    func caretaker() async throws {
+    @Test("What is too much goes at the start, what comes makes room for itself, and what went for it is told")
+    func care() async throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path, capacity: 150)
         try write(name(0), 100, used: time(nil) - 60, in: folder)
-        try write(name(1), 100, used: time(nil), in: folder)
+        try write(name(1), 100, used: time(nil) - 30, in: folder)
         var settings = MediaSettings.sample(folder.path)
         settings.capacity = 150
         let (gone, continuation) = AsyncStream.makeStream(of: Set<String>.self)
-        let caretaker = Caretaker(store, settings) { continuation.yield($0) }
+        store.care(settings) { continuation.yield($0) }
+        await expect(gone.first { _ in true }, is: [name(0)])
+        try write(name(2), 100, used: time(nil), in: folder)
         let file = try store.begin()
         try [0, 0, 0].withUnsafeBytes { try file.write($0) }
-        await expect(gone.first { _ in true }, is: [name(0)])
-        #expect(folder.names.contains(name(1)) && !folder.names.contains(name(0)))
-        withExtendedLifetime(caretaker) {}
+        await expect(gone.first { _ in true }, is: [name(1)])
+        #expect(folder.names.contains(name(2)) && !folder.names.contains(name(1)))
     }
 
     @Test("What the folder has lost is found out when it is used, and fetched again")

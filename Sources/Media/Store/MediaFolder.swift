@@ -18,6 +18,7 @@ final class MediaFolder: Sendable {
     private let complete = Mutex<[(file: PartialFile, media: Media, done: Done)]>([])
     private let queues = (0..<4).map { DispatchQueue(label: "pushmill.media.\($0)", qos: .utility) }
     private let turn = Atomic<Int>(0)
+    private let tidying = DispatchQueue(label: "pushmill.media.tidy", qos: .utility)
 
     /// Makes it where it is missing, for its owner only: who else may read it, such as a web server's group, is said by
     /// making it beforehand.
@@ -175,32 +176,23 @@ extension MediaFolder {
     }
 }
 
-/// Keeps the folder within its bounds, once an hour and when much has come, and looks at its disk.
-final class Caretaker: Sendable {
-    private let folder: MediaFolder
-    private let settings: MediaSettings
-    private let queue = DispatchQueue(label: "pushmill.media.tidy", qos: .utility)
-    private let onGone: @Sendable (Set<String>) -> Void
-
-    init(_ folder: MediaFolder, _ settings: MediaSettings, onGone: @escaping @Sendable (Set<String>) -> Void) {
-        self.folder = folder
-        self.settings = settings
-        self.onGone = onGone
-        folder.room.watch { [weak self] in self?.tidySoon() }
+/// Its care, by one thread at a time.
+extension MediaFolder {
+    /// Keeps it within its bounds, once an hour and when much has come, and looks at its disk each minute, for as long as
+    /// somebody has it. `onGone` is called on another thread.
+    func care(_ settings: MediaSettings, onGone: @escaping @Sendable (Set<String>) -> Void) {
+        let tidy: @Sendable () -> Void = { [weak self] in
+            guard let gone = self?.tidy(age: settings.age, capacity: settings.capacity), !gone.isEmpty else { return }
+            onGone(gone)
+        }
+        room.watch { [tidying] in tidying.async(execute: tidy) }
+        look(0, tidy)
     }
 
-    /// Begins, until the caretaker is let go of.
-    func start() { queue.async { [weak self] in self?.look(0) } }
-
-    private func look(_ minute: Int) {
-        if minute % 60 == 0 { tidy() } else { folder.room.askDisk() }
-        queue.asyncAfter(deadline: .now() + 60) { [weak self] in self?.look(minute + 1) }
-    }
-
-    private func tidySoon() { queue.async { [weak self] in self?.tidy() } }
-
-    private func tidy() {
-        let gone = folder.tidy(age: settings.age, capacity: settings.capacity)
-        if !gone.isEmpty { onGone(gone) }
+    private func look(_ minute: Int, _ tidy: @escaping @Sendable () -> Void) {
+        tidying.asyncAfter(deadline: .now() + (minute == 0 ? 0 : 60)) { [weak self] in
+            if minute % 60 == 0 { tidy() } else { self?.room.askDisk() }
+            self?.look(minute + 1, tidy)
+        }
     }
 }
