@@ -6,14 +6,11 @@ package enum KeySetFile {
     /// How long a replaced set still serves messages that were encrypted before the change, unless it is set.
     package static let grace = Duration.seconds(300)
 
-    /// Reads a set once. Throws what the file system says, or a `KeySetError`.
-    package static func read(_ path: String, warn: (String) -> Void) throws -> KeyRing {
-        KeyRing(try set(path, warn).keys)
-    }
-
-    /// Reads a set that is to be in force, and keeps those before for a while. Keys of examples may be refused.
+    /// Reads a set that is to be in force, and keeps those before for a while. Keys of examples may be refused. Throws what
+    /// the file system says, or a `KeySetError`.
     package static func read(
-        _ path: String, replacing before: KeyRing?, grace: Duration, refusesSamples: Bool, warn: (String) -> Void
+        _ path: String, replacing before: KeyRing? = nil, grace: Duration = .zero, refusesSamples: Bool = false,
+        warn: (String) -> Void
     ) throws -> KeyRing {
         let reader = try set(path, refusesSamples: refusesSamples, warn)
         return KeyRing.of(
