@@ -147,7 +147,7 @@ struct ClientTests {
         #expect(ClientProperties.problem(with: "linger.ms", value: "soon") != nil)
         expect(ClientProperties.problem(with: "lingr.ms", value: "5")?.contains("lingr.ms"), is: true)
         #expect(throws: KafkaError.self) {
-            try ClusterClient(ClientProperties([("linger.ms", "soon")]), log: { _, _, _ in })
+            try ClusterClient(ClientProperties([("linger.ms", "soon")]))
         }
     }
 
@@ -171,7 +171,7 @@ struct ClientTests {
     func createTopic() throws {
         let peer = try Peer()
         let client = try ClusterClient(
-            ClientProperties([("bootstrap.servers", peer.cluster.bootstrapServers)]), log: { _, _, _ in })
+            ClientProperties([("bootstrap.servers", peer.cluster.bootstrapServers)]))
         #expect(throws: KafkaError.self) { try client.createTopic("new", partitions: 1, milliseconds: 2000) }
         try expect(client.partitionCount(of: "asked", milliseconds: 60_000), is: 4)
         #expect(client.reach(milliseconds: 60_000) == nil)

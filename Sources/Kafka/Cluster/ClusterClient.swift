@@ -6,10 +6,11 @@ internal import Synchronization
 public final class ClusterClient: Sendable {
     let client: Client
 
-    public init(_ properties: ClientProperties, log: @escaping KafkaLogSink) throws(KafkaError) {
+    /// Its log is nobody's: what went wrong is an error.
+    public init(_ properties: ClientProperties) throws(KafkaError) {
         var properties = properties
         properties["enable.idempotence"] = "false"
-        client = try Client(RD_KAFKA_PRODUCER, properties, log: log)
+        client = try Client(RD_KAFKA_PRODUCER, properties, log: { _, _, _ in })
     }
 
     /// Whether a broker answers; creates nothing. Where brokers refuse the connection, it says why. For one thread.

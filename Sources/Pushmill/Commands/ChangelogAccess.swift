@@ -64,7 +64,7 @@ struct ChangelogAccess {
     func checkNobodyRuns() throws {
         let properties = try configuration.kafka.client(.consumer)
         let group = properties["group.id"] ?? ""
-        let client = try ClusterClient(configuration.plainProducer(), log: { _, _, _ in })
+        let client = try ClusterClient(configuration.plainProducer())
         guard let count = try client.memberCount(ofGroup: group, milliseconds: Self.patience) else {
             return console.error("warning: the brokers do not tell whether the group \(group) has members")
         }

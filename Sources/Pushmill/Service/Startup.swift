@@ -56,7 +56,7 @@ enum Startup {
         var properties = properties
         properties["transactional.id"] = nil
         do throws(KafkaError) {
-            return try ClusterClient(properties, log: { _, _, _ in })
+            return try ClusterClient(properties)
         } catch {
             throw refusal(error, of: "producer", properties)
         }

@@ -38,7 +38,7 @@ struct Brokers: Sendable {
         if let mock {
             try mock.createTopic(name, partitions: partitions)
         } else {
-            try ClusterClient(properties(), log: { _, _, _ in }).createTopic(
+            try ClusterClient(properties()).createTopic(
                 name, partitions: partitions, settings: settings, milliseconds: 30_000)
         }
     }

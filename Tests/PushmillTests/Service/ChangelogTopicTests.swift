@@ -16,7 +16,7 @@ struct ChangelogTopicTests {
     /// What the service waits for, if anything.
     private func prepare(_ name: String, beside input: String, on servers: String) throws -> ProbeReason? {
         let properties = ClientProperties([("bootstrap.servers", servers)])
-        let client = try ClusterClient(properties, log: { _, _, _ in })
+        let client = try ClusterClient(properties)
         let count = try client.partitionCount(of: input, milliseconds: 10_000)
         do {
             try ChangelogTopic(name, beside: TopicPartitions(name: input, count: count), properties)
@@ -60,7 +60,7 @@ struct ChangelogTopicTests {
     func notCompacted(policy: String) throws {
         let servers = try #require(Self.named)
         let name = "test-\(UInt64.random(in: 0 ... .max))"
-        let client = try ClusterClient(ClientProperties([("bootstrap.servers", servers)]), log: { _, _, _ in })
+        let client = try ClusterClient(ClientProperties([("bootstrap.servers", servers)]))
         for topic in ["in", "badges"] {
             try client.createTopic(
                 "\(name)-\(topic)", partitions: 2, settings: [("cleanup.policy", policy)], milliseconds: 30_000)
@@ -75,7 +75,7 @@ struct ChangelogTopicTests {
     func created() throws {
         let servers = try #require(Self.named)
         let name = "test-\(UInt64.random(in: 0 ... .max))"
-        let client = try ClusterClient(ClientProperties([("bootstrap.servers", servers)]), log: { _, _, _ in })
+        let client = try ClusterClient(ClientProperties([("bootstrap.servers", servers)]))
         try client.createTopic("\(name)-in", partitions: 7, milliseconds: 30_000)
         func prepare() throws -> ProbeReason? { try self.prepare("\(name)-badges", beside: "\(name)-in", on: servers) }
         var reason = try prepare()

@@ -17,7 +17,7 @@ struct AbortedRecordsTests {
     func aborted() async throws {
         let properties = ClientProperties([("bootstrap.servers", Self.brokers ?? "")])
         let name = "aborted-\(UInt64.random(in: 0 ... .max))"
-        try ClusterClient(properties, log: { _, _, _ in })
+        try ClusterClient(properties)
             .createTopic(name, partitions: 1, settings: [], milliseconds: 30_000)
         let producer = try OutputProducer(
             ClientProperties([("bootstrap.servers", Self.brokers ?? ""), ("transactional.id", name)]),
