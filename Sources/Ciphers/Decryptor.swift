@@ -89,7 +89,7 @@ package struct Decryptor: Sendable {
         guard text.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
         scratch.buffer.reserve(text.count)
         let plain = scratch.buffer[0..<text.count]
-        Rot13.turn(text, into: plain)
+        for index in text.indices { plain[index] = Rot13.turn(text[index]) }
         guard UTF8Scalar.isText(UnsafeRawBufferPointer(plain)) else { throw .authentication }
         return .text(plain, isAuthenticated: false)
     }
@@ -183,11 +183,7 @@ enum CombinedForm {
 
 /// The cipher of tutorials: letters change places with those 13 further on.
 enum Rot13 {
-    static func turn(_ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {
-        for index in text.indices { output[index] = turn(text[index]) }
-    }
-
-    private static func turn(_ byte: UInt8) -> UInt8 {
+    static func turn(_ byte: UInt8) -> UInt8 {
         switch byte | 0x20 {
         case UInt8(ascii: "a")...UInt8(ascii: "m"): byte + 13
         case UInt8(ascii: "n")...UInt8(ascii: "z"): byte - 13

@@ -56,9 +56,7 @@ package struct Sealer {
     }
 
     private func rot13(_ text: [UInt8]) -> SealedText {
-        var output = text
-        output.withUnsafeMutableBytes { output in text.withUnsafeBytes { Rot13.turn($0, into: output) } }
-        return SealedText(String(decoding: output, as: UTF8.self))
+        SealedText(String(decoding: text.map(Rot13.turn), as: UTF8.self))
     }
 
     private func combined(_ text: [UInt8], _ key: DecryptionKey) throws(DecryptFailure) -> SealedText {
