@@ -91,29 +91,18 @@ public struct ClientStatistics: Sendable {
 /// The latest statistics of a client. What comes is only kept, because it comes within a poll; it is read when someone
 /// asks.
 package final class StatisticsInbox: Sendable {
-    private enum Content {
-        case nothing
-        case text([UInt8])
-        case known(ClientStatistics)
-    }
+    /// As it came, until somebody has asked for it; then what it says.
+    private let content = Mutex<(text: [UInt8]?, known: ClientStatistics?)>((nil, nil))
 
-    private let content = Mutex(Content.nothing)
-
-    func take(_ json: [UInt8]) { content.withLock { $0 = .text(json) } }
+    func take(_ json: [UInt8]) { content.withLock { $0 = (json, nil) } }
 
     /// Nil before the first, and where they are switched off. Decodes what is new: not for every message.
     package var latest: ClientStatistics? {
-        let json: [UInt8]
-        switch content.withLock({ $0 }) {
-        case .nothing: return nil
-        case .known(let statistics): return statistics
-        case .text(let text): json = text
-        }
-        let statistics = ClientStatistics(json: json)
-        content.withLock { content in
-            // What came meanwhile is newer.
-            if case .text(json) = content { content = statistics.map { .known($0) } ?? .nothing }
-        }
+        let (text, known) = content.withLock { $0 }
+        guard let text else { return known }
+        let statistics = ClientStatistics(json: text)
+        // What came meanwhile is newer.
+        content.withLock { if $0.text == text { $0 = (nil, statistics) } }
         return statistics
     }
 }
