@@ -2,22 +2,16 @@ extension JSONDocument {
     /// Appends the document as it stands now.
     public func render(into output: inout [UInt8]) {
         // No text is rendered twice, and each inserted record takes a comma at most.
-        output.append(addingCapacity: storage.bytes.count + storage.records.count) { output in
-            output.withUnsafeMutableBufferPointer { memory, count in
-                count += render(to: UnsafeMutableBufferPointer(rebasing: memory[count...]))
-            }
-        }
+        let capacity = storage.bytes.count + storage.records.count
+        output.append(upTo: capacity) { render(to: UnsafeMutableBufferPointer(start: $0, count: capacity)) }
     }
 
     public var renderedByteCount: Int { render(to: nil) }
 
     /// Appends one value as it stands now.
     public func render(_ node: JSONNode, into output: inout [UInt8]) {
-        output.append(addingCapacity: renderedByteCount(of: node)) { output in
-            output.withUnsafeMutableBufferPointer { memory, count in
-                count += render(node, to: UnsafeMutableBufferPointer(rebasing: memory[count...]))
-            }
-        }
+        let count = renderedByteCount(of: node)
+        output.append(upTo: count) { render(node, to: UnsafeMutableBufferPointer(start: $0, count: count)) }
     }
 
     public func renderedByteCount(of node: JSONNode) -> Int { render(node, to: nil) }

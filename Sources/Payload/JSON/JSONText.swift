@@ -12,11 +12,7 @@ package enum JSONText {
 
     /// Appends the text in quotes, escaping only what RFC 8259 demands. What is not UTF-8 becomes U+FFFD.
     package static func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
-        output.append(addingCapacity: quotedCapacity(text.count)) { output in
-            output.withUnsafeMutableBufferPointer { memory, count in
-                if let start = memory.baseAddress { count += writeQuoted(text, to: start + count) }
-            }
-        }
+        output.append(upTo: quotedCapacity(text.count)) { writeQuoted(text, to: $0) }
     }
 
     /// The memory that `writeQuoted` needs for a text of so many bytes: two quotes, `\u001F` for each byte, and a block.

@@ -56,7 +56,7 @@ package enum KnownHeader: Int, CaseIterable {
 
 extension UnsafeRawBufferPointer {
     package func hasBytes(_ text: StaticString) -> Bool {
-        hasBytes(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        hasBytes(text.bytes)
     }
 
     @usableFromInline
@@ -75,23 +75,24 @@ extension [UInt8] {
     package mutating func append(bytesOf other: [UInt8]) { other.withUnsafeBufferPointer { append(contentsOf: $0) } }
 
     package mutating func append(decimal number: some BinaryInteger) {
-        append(addingCapacity: DecimalText.capacity) { output in
-            output.withUnsafeMutableBufferPointer { memory, count in
-                guard let start = memory.baseAddress else { return }
-                count += DecimalText.write(Int64(clamping: number), to: start + count)
-            }
-        }
+        append(upTo: DecimalText.capacity) { DecimalText.write(Int64(clamping: number), to: $0) }
     }
 
     mutating func append(_ source: Source) {
         append(bytesOf: source.topic.prefix)
-        append(addingCapacity: 2 * DecimalText.capacity + 1) { output in
+        append(upTo: 2 * DecimalText.capacity + 1) { start in
+            let slash = DecimalText.write(Int64(source.partition), to: start)
+            start[slash] = UInt8(ascii: "/")
+            return slash + 1 + DecimalText.write(source.offset, to: start + slash + 1)
+        }
+    }
+
+    /// Appends what is written to memory that has room for so many bytes; `write` gives the number of those written.
+    @inline(__always)
+    mutating func append(upTo capacity: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Int) {
+        append(addingCapacity: capacity) { output in
             output.withUnsafeMutableBufferPointer { memory, count in
-                guard let start = memory.baseAddress else { return }
-                count = DecimalText.write(Int64(source.partition), to: start)
-                start[count] = UInt8(ascii: "/")
-                count += 1
-                count += DecimalText.write(source.offset, to: start + count)
+                if let start = memory.baseAddress { count = write(start) }
             }
         }
     }
