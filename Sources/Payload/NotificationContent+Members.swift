@@ -63,9 +63,7 @@ extension NotificationContent {
     /// Missing objects on the way are made. False, and nothing changed, where a value without members stands in the way.
     @discardableResult
     public mutating func set(_ text: String, at pointer: JSONPointer) -> Bool {
-        guard let alertText = pointer.alertText else { return document.set(at: pointer) { $0.append(text) } }
-        setText(alertText, to: text)
-        return true
+        set(text.utf8Span.span, at: pointer)
     }
 
     @discardableResult
@@ -178,6 +176,21 @@ extension NotificationContent {
     /// it would make the payload too deep.
     @discardableResult
     package mutating func copyDecrypted(_ member: JSONNode, of other: JSONDocument) -> Bool {
-        document.copyMember(member, of: other, marked: .decrypted)
+        let mark = mark()
+        guard let value = document.append(copyOf: member, in: other) else {
+            rollback(to: mark)
+            return false
+        }
+        document.markAppended(value, .decrypted)
+        _ = other.withName(of: member) { name in
+            name.withUnsafeBufferPointer { name in
+                if let member = document.member(name, of: document.root) {
+                    document.replace(member, by: value)
+                } else {
+                    document.insert(value, named: name, into: document.root)
+                }
+            }
+        }
+        return true
     }
 }

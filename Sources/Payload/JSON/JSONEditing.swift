@@ -44,27 +44,6 @@ extension JSONDocument {
         json.withUnsafeBytes { json in set(at: pointer) { $0.append(json: json, depth: pointer.tokens.count) } }
     }
 
-    /// Sets the root's member of the same name to a member of another document, as it is spelled there, and marks it. False
-    /// if it would make the document too deep.
-    mutating func copyMember(_ member: JSONNode, of other: JSONDocument, marked flags: JSONRecord.Flags) -> Bool {
-        let mark = mark()
-        guard let value = append(copyOf: member, in: other) else {
-            rollback(to: mark)
-            return false
-        }
-        markAppended(value, flags)
-        _ = other.withName(of: member) { name in
-            name.withUnsafeBufferPointer { name in
-                if let member = self.member(name, of: root) {
-                    replace(member, by: value)
-                } else {
-                    insert(value, named: name, into: root)
-                }
-            }
-        }
-        return true
-    }
-
     /// Removes the member, each time that it comes, or the element. False if there is none.
     @discardableResult
     public mutating func remove(_ pointer: JSONPointer) -> Bool {

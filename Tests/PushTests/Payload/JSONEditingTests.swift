@@ -179,9 +179,9 @@ struct JSONEditingTests {
     func copies() throws {
         var other = try JSONDocument(#"{ "chat" : 7, "\u0061": {"x": [1, 2]} }"#)
         other.set("y", at: try #require(JSONPointer("/a/x/0")))
-        var document = try JSONDocument(#"{"chat":1, "aps":{}}"#)
-        other.forEachChild(of: other.root) { expect(document.copyMember($0, of: other, marked: []), is: true) }
-        expect(document.text, is: #"{"chat":7, "aps":{},"a":{"x": ["y", 2]}}"#)
+        var content = try NotificationContent(#"{"chat":1, "aps":{}}"#)
+        other.forEachChild(of: other.root) { expect(content.copyDecrypted($0, of: other), is: true) }
+        expect(content.rendered, is: #"{"chat":7, "aps":{},"a":{"x": ["y", 2]}}"#)
     }
 
     @Test("is a value: a copy is not touched by what happens to the original")
