@@ -199,20 +199,15 @@ struct CatalogFile {
 /// whole file has none.
 package struct CatalogProblem: Error, Sendable, Equatable {
     package let file: String
-    package private(set) var place: SourcePlace?
+    package private(set) var line: Int?
+    package private(set) var column: Int?
     package let message: String
-}
-
-/// A line and a column, both from 1.
-package struct SourcePlace: Sendable, Equatable {
-    package let line: Int
-    package let column: Int
 }
 
 extension CatalogProblem: CustomStringConvertible {
     package var description: String {
-        guard let place else { return "\(file): \(message)" }
-        return "\(file):\(place.line):\(place.column): \(message)"
+        guard let line, let column else { return "\(file): \(message)" }
+        return "\(file):\(line):\(column): \(message)"
     }
 }
 

@@ -48,7 +48,7 @@ extension LocaleTable {
         guard let number else { return other }
         let zero = programs.choices[start + Int(PluralCategory.zero.rawValue)]
         if zero != FormatPrograms.absent, number.value == 0 { return zero }
-        let form = programs.choices[start + Int(number.category(by: rules).rawValue)]
+        let form = programs.choices[start + Int(rules.category(of: number).rawValue)]
         return form != FormatPrograms.absent ? form : other
     }
 
@@ -100,13 +100,6 @@ enum FormatNumber {
         switch self {
         case .integer(let magnitude, let isNegative): isNegative ? -Double(magnitude) : Double(magnitude)
         case .fraction(let value): value
-        }
-    }
-
-    func category(by rules: PluralRules) -> PluralCategory {
-        switch self {
-        case .integer(let magnitude, _): rules.category(ofMagnitude: magnitude)
-        case .fraction(let value): rules.category(ofMagnitude: abs(value))
         }
     }
 }

@@ -34,12 +34,8 @@ package final class NumberSymbols: Sendable {
         func symbol(_ symbol: UNumberFormatSymbol) -> Symbol {
             read { pushmill_icu_number_symbol(format, symbol, $0, &status) }
         }
-        let digitSymbols = [
-            UNUM_ZERO_DIGIT_SYMBOL, UNUM_ONE_DIGIT_SYMBOL, UNUM_TWO_DIGIT_SYMBOL, UNUM_THREE_DIGIT_SYMBOL,
-            UNUM_FOUR_DIGIT_SYMBOL, UNUM_FIVE_DIGIT_SYMBOL, UNUM_SIX_DIGIT_SYMBOL, UNUM_SEVEN_DIGIT_SYMBOL,
-            UNUM_EIGHT_DIGIT_SYMBOL, UNUM_NINE_DIGIT_SYMBOL,
-        ]
-        digits = digitSymbols.map(symbol)
+        let afterZero = UNUM_ONE_DIGIT_SYMBOL.rawValue...UNUM_NINE_DIGIT_SYMBOL.rawValue
+        digits = [symbol(UNUM_ZERO_DIGIT_SYMBOL)] + afterZero.map { symbol(UNumberFormatSymbol(rawValue: $0)) }
         hasASCIIDigits = digits.map(\.bytes) == (UInt8(ascii: "0")...UInt8(ascii: "9")).map { [$0] }
         decimalSeparator = symbol(UNUM_DECIMAL_SEPARATOR_SYMBOL)
         groupSeparator = symbol(UNUM_GROUPING_SEPARATOR_SYMBOL)

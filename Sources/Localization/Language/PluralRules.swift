@@ -17,24 +17,23 @@ package final class PluralRules: @unchecked Sendable {
 
     deinit { pushmill_icu_plural_rules_close(handle) }
 
-    package func category(of number: Double) -> PluralCategory {
-        PluralCategory(rawValue: UInt8(truncatingIfNeeded: pushmill_icu_plural_category(handle, number))) ?? .other
-    }
-
-    /// The rules look at no more than the last six digits of a whole number, and at its being small: beyond what a
-    /// double holds exactly, those are kept.
-    package func category(ofMagnitude magnitude: UInt64) -> PluralCategory {
-        category(of: Double(magnitude < 1 << 53 ? magnitude : 1_000_000 + magnitude % 1_000_000))
-    }
-
-    /// So they are beyond 64 bits, which is as far as ICU counts. A double of that size is whole.
-    package func category(ofMagnitude magnitude: Double) -> PluralCategory {
-        if magnitude < 0x1p53 { return category(of: magnitude) }
-        return category(of: 1_000_000 + magnitude.truncatingRemainder(dividingBy: 1_000_000))
+    /// The rules look at no more than the last six digits of a whole number, and at its being small: those are kept beyond
+    /// what a double holds exactly, and beyond 64 bits, which is as far as ICU counts. A double of that size is whole.
+    func category(of number: FormatNumber) -> PluralCategory {
+        let magnitude =
+            switch number {
+            case .integer(let magnitude, _): Double(magnitude < 1 << 53 ? magnitude : 1_000_000 + magnitude % 1_000_000)
+            case .fraction(let value) where abs(value) < 0x1p53: abs(value)
+            case .fraction(let value): 1_000_000 + abs(value).truncatingRemainder(dividingBy: 1_000_000)
+            }
+        let place = UInt8(truncatingIfNeeded: pushmill_icu_plural_category(handle, magnitude))
+        return PluralCategory(rawValue: place) ?? .other
     }
 
     /// What counts up to a thousand need. Some languages have further forms, for fractions and for whole millions.
-    package var usualCategories: Set<PluralCategory> { Set((0...1000).map { category(of: Double($0)) }) }
+    var usualCategories: Set<PluralCategory> {
+        Set((0...1000).map { category(of: .integer(magnitude: $0, isNegative: false)) })
+    }
 }
 
 /// The plural categories of CLDR. Raw values index the forms of a plural.

@@ -36,14 +36,11 @@ struct SourceText {
     var isBinary: Bool { bytes.starts(with: "bplist".utf8) }
 
     func problem(at offset: Int, _ message: String) -> CatalogProblem {
-        CatalogProblem(file: file, place: isBinary ? nil : place(of: offset), message: message)
-    }
-
-    private func place(of offset: Int) -> SourcePlace {
+        guard !isBinary else { return CatalogProblem(file: file, message: message) }
         let offset = min(offset, bytes.count)
         let piece = offset / LineCount.step
         let count = counts[piece].counting(bytes[piece * LineCount.step..<offset])
-        return SourcePlace(line: count.line, column: count.column)
+        return CatalogProblem(file: file, line: count.line, column: count.column, message: message)
     }
 
     /// As far as it is sound.

@@ -76,7 +76,7 @@ private struct CatalogListing {
     var json: String {
         let files = problems.map { kind, problem in
             Entry(
-                kind: kind.rawValue, file: problem.file, line: problem.place?.line, column: problem.place?.column,
+                kind: kind.rawValue, file: problem.file, line: problem.line, column: problem.column,
                 message: problem.message)
         }
         let locales = report.locales.map { locale in

@@ -24,7 +24,7 @@ struct LanguageTests {
             let rules = try #require(PluralRules(locale: try locale(tag)))
             for (number, expected) in categories {
                 let text = Array(number.utf8)
-                let category = try text.withUnsafeBufferPointer { try #require(FormatNumber($0)).category(by: rules) }
+                let category = try text.withUnsafeBufferPointer { rules.category(of: try #require(FormatNumber($0))) }
                 expect("\(category.name)", is: expected, "\(number) in \(tag)")
             }
         }
@@ -40,7 +40,7 @@ struct LanguageTests {
     func largeNumbers(tag: String, number: String, expected: PluralCategory) throws {
         let rules = try #require(PluralRules(locale: try locale(tag)))
         let category = try Array(number.utf8).withUnsafeBufferPointer {
-            try #require(FormatNumber($0)).category(by: rules)
+            rules.category(of: try #require(FormatNumber($0)))
         }
         expect(category, is: expected)
     }
