@@ -42,17 +42,17 @@ package final class LocalizeStage: ImmediateStage {
         for index in localeSources.indices {
             if let choice = localeSources[index].withBytes(content, context, { choose($0) }) { return choice }
         }
-        return catalog.withOwnValue { $0.defaultChoice }
+        return catalog.withValue { $0.defaultChoice }
     }
 
     private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
         // What serves nobody is not kept either: others choose how long it is.
-        guard wishes.count <= Catalog.longestWishes else { return catalog.withOwnValue { $0.defaultChoice } }
-        let known = catalog.withOwnValue { $0.choices[UnsafeRawBufferPointer(wishes)] }
+        guard wishes.count <= Catalog.longestWishes else { return catalog.withValue { $0.defaultChoice } }
+        let known = catalog.withValue { $0.choices[UnsafeRawBufferPointer(wishes)] }
         if let known { return known }
-        let asked = catalog.withOwnValue { $0.catalog }
+        let asked = catalog.withValue { $0.catalog }
         let choice = asked.choice(for: wishes)
-        catalog.withOwnValue { current in
+        catalog.withValue { current in
             if current.catalog === asked { current.choices[UnsafeRawBufferPointer(wishes)] = choice }
         }
         return choice

@@ -66,13 +66,10 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
     package var value: Value { withValue { $0 } }
 
     /// Lends the value under the lock of the thread's lane: who takes it counts it, which all threads do in one place. A
-    /// replacement waits for the body, which asks for no value of this file.
+    /// replacement waits for the body, which asks for no value of this file. What the body changes, the lane alone has until
+    /// the next replacement.
     @inlinable
-    package func withValue<R: Sendable>(_ body: (Value) -> R) -> R { withOwnValue { body($0) } }
-
-    /// The same, for a body that changes what the lane alone has until the next replacement.
-    @inlinable
-    package func withOwnValue<R: Sendable>(_ body: (inout Value) -> R) -> R {
+    package func withValue<R: Sendable>(_ body: (inout Value) -> R) -> R {
         unownedLanes[Self.laneOfThread]._withUnsafeGuaranteedRef { lane in lane.value.withLock { body(&$0) } }
     }
 
