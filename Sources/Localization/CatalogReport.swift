@@ -89,9 +89,10 @@ package struct CatalogReport: Sendable {
             var findings: [Finding] = []
             let isInBase = base.entry(key) != nil
             let other = isInBase ? base : tables.first { $0.entry(key) != nil }
-            if let other, let there = other.entry(key)?.signature, there != entry.signature {
+            let here = table.signature(of: entry)
+            if let other, let there = other.entry(key).map(other.signature), there != here {
                 let language = isInBase ? "the development language" : other.locale.description
-                findings.append(Finding(.arguments, key, "takes \(entry.signature), in \(language) \(there)"))
+                findings.append(Finding(.arguments, key, "takes \(here), in \(language) \(there)"))
             }
             let lacking = table.pluralForms(of: entry).reduce(into: Set()) { $0.formUnion(needed.subtracting($1)) }
             if !lacking.isEmpty {

@@ -33,7 +33,7 @@ package final class LocaleTable: Sendable {
         _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, _ regional: NumberSymbols?,
         to output: inout FormatOutput
     ) -> Bool {
-        arguments.count >= entry.signature.count
+        arguments.count >= entry.argumentCount
             && append(program: entry.program, arguments, regional, to: &output)
     }
 
@@ -55,6 +55,25 @@ package final class LocaleTable: Sendable {
     func arguments(of entry: KeyIndex.Entry, _ kind: FormatPiece.Kind) -> Set<UInt8> {
         Set(programs.allPieces(from: entry.program).filter { $0.kind == kind }.map(\.argument))
     }
+
+    /// What a translation expects of its arguments, by specifiers that are usual for their kinds. One that is used twice is
+    /// what asks more of it.
+    func signature(of entry: KeyIndex.Entry) -> String {
+        var kinds = [Int](repeating: 0, count: entry.argumentCount)
+        for piece in programs.allPieces(from: entry.program) {
+            let kind =
+                switch piece.kind {
+                case .text: 1
+                case .integer, .plural: 2
+                case .float: 3
+                case .end, .literal, .unservable: 0
+                }
+            if kind > 0 { kinds[Int(piece.argument)] = max(kinds[Int(piece.argument)], kind) }
+        }
+        let names = ["(unused)", "@", "d", "f"]
+        let specifiers = kinds.enumerated().map { "%\($0 + 1)$\(names[$1])" }
+        return specifiers.isEmpty ? "no arguments" : specifiers.joined(separator: " ")
+    }
 }
 
 /// A locale's table in the making.
@@ -73,18 +92,18 @@ struct TableBuilder {
         let hash = key.bytes.withUnsafeBufferPointer(KeyIndex.hash)
         let place = key.bytes.withUnsafeBufferPointer { index.find($0, hash: hash, in: programs.text) }
         if let place, origins[place] != file { return false }
-        let (program, signature) = try FormatCompiler.compile(
+        let (program, argumentCount) = try FormatCompiler.compile(
             template, from: source, into: &programs, warnings: &warnings)
         guard programs.text.count + key.bytes.count < Int(UInt32.max) / 2 else {
             throw CatalogProblem(file: source.file, message: "more text than a locale may have")
         }
         if let place {
-            index.replace(place, program: program, signature: signature)
+            index.replace(place, program: program, argumentCount: argumentCount)
             return true
         }
         let start = programs.append(key.bytes)
         let entry = KeyIndex.Entry(
-            keyStart: start, keyCount: UInt32(key.bytes.count), program: program, signature: signature)
+            keyStart: start, keyCount: UInt32(key.bytes.count), program: program, argumentCount: argumentCount)
         index.insert(entry, hash: hash, in: programs.text)
         origins.append(file)
         return false
@@ -105,7 +124,7 @@ struct KeyIndex {
         let keyStart: UInt32
         let keyCount: UInt32
         var program: UInt32
-        var signature: FormatSignature
+        var argumentCount: Int
     }
 
     private(set) var entries: [Entry] = []
@@ -136,9 +155,9 @@ struct KeyIndex {
         }
     }
 
-    mutating func replace(_ place: Int, program: UInt32, signature: FormatSignature) {
+    mutating func replace(_ place: Int, program: UInt32, argumentCount: Int) {
         entries[place].program = program
-        entries[place].signature = signature
+        entries[place].argumentCount = argumentCount
     }
 
     /// Gives back what growing has set aside.

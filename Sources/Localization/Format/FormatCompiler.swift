@@ -10,7 +10,7 @@ struct FormatCompiler {
     private let template: Template
     private let source: SourceText
     private var programs: FormatPrograms
-    private var signature = FormatSignature()
+    private var argumentCount = 0
     private var warnings: [CatalogProblem] = []
     private var pieceCount = 0
     private var byteCount = 0
@@ -18,12 +18,12 @@ struct FormatCompiler {
     static func compile(
         _ template: Template, from source: SourceText, into programs: inout FormatPrograms,
         warnings: inout [CatalogProblem]
-    ) throws(CatalogProblem) -> (program: UInt32, signature: FormatSignature) {
+    ) throws(CatalogProblem) -> (program: UInt32, argumentCount: Int) {
         var compiler = FormatCompiler(template: template, source: source, programs: exchange(&programs, with: .init()))
         defer { programs = compiler.programs }
         let program = try compiler.compile(template.text)
         warnings += compiler.warnings
-        return (program, compiler.signature)
+        return (program, compiler.argumentCount)
     }
 
     private mutating func compile(_ text: Template.Text) throws(CatalogProblem) -> UInt32 {
@@ -105,7 +105,7 @@ struct FormatCompiler {
             let index = position.map { $0 - 1 } ?? argument
             argument = position == nil ? index + 1 : max(argument, index + 1)
             let inner = Context(argument: index, path: context.path + [variable])
-            return try compile(variable.forms, argument: try checked(index, format), inner)
+            return try compile(variable.forms, argument: try counted(index, format), inner)
         }
         var specifier = specifier
         if case .argument = specifier.conversion {
@@ -117,22 +117,17 @@ struct FormatCompiler {
         }
         let index = specifier.position.map { $0 - 1 } ?? argument
         if specifier.position == nil { argument += 1 }
-        let kind: FormatPiece.Kind
-        let use: FormatSignature.Kind
-        switch specifier.conversion {
-        case .text: (kind, use) = (.text, .text)
-        case .integer: (kind, use) = (.integer, .integer)
-        case .float: (kind, use) = (.float, .float)
-        case .percent, .variable, .argument, .unservable: return FormatPiece(kind: .unservable)
+        guard case .piece(let kind) = specifier.conversion, kind != .unservable else {
+            return FormatPiece(kind: .unservable)
         }
-        signature.use(try checked(index, format), as: use)
-        return FormatPiece(kind: kind, argument: UInt8(index), layout: specifier.layout)
+        return FormatPiece(kind: kind, argument: UInt8(try counted(index, format)), layout: specifier.layout)
     }
 
-    private func checked(_ index: Int, _ format: SourceString) throws(CatalogProblem) -> Int {
+    private mutating func counted(_ index: Int, _ format: SourceString) throws(CatalogProblem) -> Int {
         guard index < FormatArgument.maximumCount else {
             throw source.problem(at: format.offset, "more than \(FormatArgument.maximumCount) arguments")
         }
+        argumentCount = max(argumentCount, index + 1)
         return index
     }
 
@@ -140,16 +135,11 @@ struct FormatCompiler {
     private mutating func compile(
         _ forms: PluralForms, argument: Int?, _ context: Context
     ) throws(CatalogProblem) -> FormatPiece {
-        var starts: [UInt32] = []
-        for category in PluralCategory.allCases {
-            guard let form = forms[category] else {
-                starts.append(FormatPrograms.absent)
-                continue
-            }
-            starts.append(try compile(form, context))
+        let starts = try PluralCategory.allCases.map { (category) throws(CatalogProblem) in
+            if let form = forms[category] { try compile(form, context) } else { FormatPrograms.absent }
         }
         let argument = argument ?? firstNumber(from: starts[Int(PluralCategory.other.rawValue)])
-        signature.use(argument, as: .integer)
+        argumentCount = max(argumentCount, argument + 1)
         return FormatPiece(kind: .plural, argument: UInt8(argument), start: programs.append(choices: starts))
     }
 
@@ -173,7 +163,7 @@ struct FormatCompiler {
     private mutating func argumentSpecifier(
         of variable: Template.Variable, _ format: SourceString
     ) throws(CatalogProblem) -> FormatSpecifier? {
-        guard let text = variable.specifier else { return FormatSpecifier(conversion: .integer) }
+        guard let text = variable.specifier else { return FormatSpecifier(conversion: .piece(.integer)) }
         guard case .specifier(let specifier, let end) = FormatSpecifier.parse(text.bytes, at: text.bytes.startIndex),
             end == text.bytes.endIndex
         else {
@@ -181,8 +171,8 @@ struct FormatCompiler {
             return nil
         }
         switch specifier.conversion {
-        case .integer, .float, .text: return specifier
-        case .unservable: return nil
+        case .piece(.unservable): return nil
+        case .piece: return specifier
         case .percent, .variable, .argument:
             throw source.problem(at: text.offset, "%\(text.string) is no type of a value")
         }

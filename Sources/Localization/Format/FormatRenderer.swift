@@ -2,7 +2,7 @@ import PushmillPayload
 
 extension LocaleTable {
     /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where an
-    /// argument is not of the kind that the format needs; there must be as many as the format's signature says.
+    /// argument is not of the kind that the format needs; there must be as many as the compiler has counted.
     func append(
         program: UInt32, _ arguments: UnsafeBufferPointer<FormatArgument>, _ regional: NumberSymbols?,
         to output: inout FormatOutput

@@ -2,16 +2,12 @@
 struct FormatSpecifier {
     enum Conversion {
         case percent
-        /// `%@`
-        case text
-        case integer
-        case float
         /// `%#@name@`
         case variable(ArraySlice<UInt8>)
         /// `%arg`
         case argument
-        /// printf knows it, but no push can carry its argument: `%x`, `%c`, `%p`, `%*d` and the like.
-        case unservable
+        /// One argument. Unservable: printf knows it, but no push can carry it: `%x`, `%c`, `%p`, `%*d` and the like.
+        case piece(FormatPiece.Kind)
     }
 
     var conversion: Conversion
@@ -97,8 +93,9 @@ struct FormatSpecifierParser {
             if take("*") { isUnservable = true }
             layout.precision = UInt8(clamping: number(upTo: 99) ?? 0)
         }
-        guard !isOutOfRange, let conversion = parseConversion() else { return nil }
-        return FormatSpecifier(conversion: isUnservable ? .unservable : conversion, position: position, layout: layout)
+        guard !isOutOfRange, let kind = parseKind() else { return nil }
+        return FormatSpecifier(
+            conversion: .piece(isUnservable ? .unservable : kind), position: position, layout: layout)
     }
 
     /// Digits are a position only if a dollar sign follows.
@@ -139,18 +136,16 @@ struct FormatSpecifierParser {
         return (layout, isUnservable)
     }
 
-    private mutating func parseConversion() -> FormatSpecifier.Conversion? {
+    private static let kinds: [(letters: String, kind: FormatPiece.Kind)] = [
+        ("@", .text), ("diuDU", .integer), ("fF", .float), ("xXoOeEgGaAcCsSpP", .unservable),
+    ]
+
+    private mutating func parseKind() -> FormatPiece.Kind? {
         while let byte = next, "hlqjztL".utf8.contains(byte) { at += 1 }
-        guard let letter = next else { return nil }
-        let conversion: FormatSpecifier.Conversion
-        switch letter {
-        case UInt8(ascii: "@"): conversion = .text
-        case let letter where "diuDU".utf8.contains(letter): conversion = .integer
-        case UInt8(ascii: "f"), UInt8(ascii: "F"): conversion = .float
-        case let letter where "xXoOeEgGaAcCsSpP".utf8.contains(letter): conversion = .unservable
-        default: return nil
+        guard let letter = next, let found = Self.kinds.first(where: { $0.letters.utf8.contains(letter) }) else {
+            return nil
         }
         at += 1
-        return conversion
+        return found.kind
     }
 }
