@@ -89,8 +89,7 @@ struct TableBuilder {
         _ template: Template, for key: SourceString, from source: SourceText, number file: Int,
         warnings: inout [CatalogProblem]
     ) throws(CatalogProblem) -> Bool {
-        let hash = key.bytes.withUnsafeBufferPointer(KeyIndex.hash)
-        let place = key.bytes.withUnsafeBufferPointer { index.find($0, hash: hash, in: programs.text) }
+        let place = key.bytes.withUnsafeBufferPointer { index.find($0, hash: KeyIndex.hash($0), in: programs.text) }
         if let place, origins[place] != file { return false }
         let (program, argumentCount) = try FormatCompiler.compile(
             template, from: source, into: &programs, warnings: &warnings)
@@ -104,7 +103,7 @@ struct TableBuilder {
         let start = programs.append(key.bytes)
         let entry = KeyIndex.Entry(
             keyStart: start, keyCount: UInt32(key.bytes.count), program: program, argumentCount: argumentCount)
-        index.insert(entry, hash: hash, in: programs.text)
+        index.insert(entry, in: programs.text)
         origins.append(file)
         return false
     }
@@ -135,23 +134,31 @@ struct KeyIndex {
 
     /// The place in `entries` of a key with this hash.
     func find(_ key: UnsafeBufferPointer<UInt8>, hash: UInt64, in text: [UInt8]) -> Int? {
+        let number = slots[slot(of: key, hash: hash, in: text)]
+        return number == 0 ? nil : Int(number - 1)
+    }
+
+    /// Where the key is, or would be.
+    private func slot(of key: UnsafeBufferPointer<UInt8>, hash: UInt64, in text: [UInt8]) -> Int {
         let mask = slots.count - 1
         var slot = Int(truncatingIfNeeded: hash) & mask
-        while slots[slot] != 0 {
-            let place = Int(slots[slot] - 1)
-            if isKey(entries[place], key, text) { return place }
-            slot = (slot + 1) & mask
-        }
-        return nil
+        while slots[slot] != 0, !isKey(entries[Int(slots[slot] - 1)], key, text) { slot = (slot + 1) & mask }
+        return slot
     }
 
     /// Adds an entry whose key is not there yet.
-    mutating func insert(_ entry: Entry, hash: UInt64, in text: [UInt8]) {
+    mutating func insert(_ entry: Entry, in text: [UInt8]) {
         entries.append(entry)
+        var first = entries.count - 1
         if entries.count * 2 > slots.count {
-            grow(in: text)
-        } else {
-            place(entries.count, hash: hash)
+            slots = [UInt32](repeating: 0, count: slots.count * 2)
+            first = 0
+        }
+        for place in first..<entries.count {
+            let free = key(of: entries[place], in: text).withUnsafeBufferPointer { key in
+                slot(of: key, hash: Self.hash(key), in: text)
+            }
+            slots[free] = UInt32(place + 1)
         }
     }
 
@@ -173,20 +180,5 @@ struct KeyIndex {
             let own = UnsafeBufferPointer(rebasing: text[Int(entry.keyStart)...].prefix(key.count))
             return own.baseAddress.map { memcmp($0, wanted, own.count) == 0 } ?? false
         }
-    }
-
-    private mutating func grow(in text: [UInt8]) {
-        slots = [UInt32](repeating: 0, count: slots.count * 2)
-        for (place, entry) in entries.enumerated() {
-            let hash = key(of: entry, in: text).withUnsafeBufferPointer(Self.hash)
-            self.place(place + 1, hash: hash)
-        }
-    }
-
-    private mutating func place(_ number: Int, hash: UInt64) {
-        let mask = slots.count - 1
-        var slot = Int(truncatingIfNeeded: hash) & mask
-        while slots[slot] != 0 { slot = (slot + 1) & mask }
-        slots[slot] = UInt32(number)
     }
 }
