@@ -121,10 +121,6 @@ package protocol MediaSource: AnyObject, Sendable {
     func media(at url: String, for context: StageContext) async throws(MediaFailure) -> Media?
 }
 
-extension MediaSource {
-    package func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media? { nil }
-}
-
 /// The places in a payload that tell of media.
 package struct MediaMembers: Sendable, Equatable {
     package var url: JSONPointer

@@ -15,6 +15,8 @@ final class ListedMedia: MediaSource {
         self.results = results
     }
 
+    func known(at url: String, for context: StageContext) -> Media? { nil }
+
     func media(at url: String, for context: StageContext) throws(MediaFailure) -> Media? {
         limits.withLock { $0.append(context.limit) }
         return try (results[url] ?? .failure(.status)).get()

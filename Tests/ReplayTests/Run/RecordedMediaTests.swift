@@ -26,6 +26,8 @@ struct RecordedMediaTests {
 
         init(_ name: String) { self.name = name }
 
+        func known(at url: String, for context: StageContext) -> Media? { nil }
+
         func media(at url: String, for context: StageContext) throws(MediaFailure) -> Media? {
             switch url {
             case "picture": Media(name: name, size: 7)
