@@ -1,3 +1,4 @@
+import PushmillLocalization
 import PushmillPayload
 import Synchronization
 
@@ -67,8 +68,15 @@ package final class SharedTexts: Sendable {
     func withText(
         of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
     ) -> Bool {
-        guard let stage = source.withLock({ $0 }) else { return false }
-        return stage.withText(of: key, content, context, body)
+        guard let choice = source.withLock({ $0 })?.choose(for: content, context) else { return false }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { memory in
+            var output = FormatOutput(memory)
+            let noArguments = UnsafeBufferPointer<FormatArgument>(start: nil, count: 0)
+            let result = key.withUnsafeBufferPointer { choice.localize($0, noArguments, to: &output) }
+            guard result == .ok, !output.isFull else { return false }
+            body(output.text.span)
+            return true
+        }
     }
 
     /// The text, or the key itself where there is none.

@@ -38,7 +38,7 @@ package final class LocalizeStage: ImmediateStage {
         members.key(of: text).flatMap { content.document.hasText($0) ? $0 : nil }
     }
 
-    private func choose(for content: NotificationContent, _ context: StageContext) -> LocaleChoice {
+    func choose(for content: NotificationContent, _ context: StageContext) -> LocaleChoice {
         for index in localeSources.indices {
             if let choice = localeSources[index].withBytes(content, context, { choose($0) }) { return choice }
         }
@@ -68,24 +68,6 @@ package struct CatalogInUse: Sendable {
     var choices = RecentValues<LocaleChoice>(capacity: 4096)
 
     package init(_ catalog: Catalog) { self.catalog = catalog }
-}
-
-extension LocalizeStage {
-    /// Gives the text of a key that takes no arguments; false if there is none.
-    func withText(
-        of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
-    ) -> Bool {
-        let choice = choose(for: content, context)
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { memory in
-            var output = FormatOutput(memory)
-            let result = key.withUnsafeBufferPointer {
-                choice.localize($0, UnsafeBufferPointer(start: nil, count: 0), to: &output)
-            }
-            guard result == .ok, !output.isFull else { return false }
-            body(output.text.span)
-            return true
-        }
-    }
 }
 
 extension StageEntry {
