@@ -109,16 +109,12 @@ package final class ContactStage: ImmediateStage {
         _ naming: inout ContactNaming
     ) {
         guard let node = content.node(at: field) else { return }
-        if content.hasPlaceholder(node) {
-            rewrite(node, .placeholders, in: &content, context, &naming)
-        } else if content.isLocalized(node) {
-            // The app's own words identify nobody.
-        } else if content.isDecrypted(node) {
-            // Who encrypted may have put a text there as well.
-            rewrite(node, .identifierOrText, in: &content, context, &naming)
-        } else {
-            rewrite(node, .identifier, in: &content, context, &naming)
-        }
+        let hasPlaceholder = content.hasPlaceholder(node)
+        // The app's own words identify nobody.
+        guard hasPlaceholder || !content.isLocalized(node) else { return }
+        // Who encrypted may have put a text there as well.
+        let identifier: ContactNaming.Text = content.isDecrypted(node) ? .identifierOrText : .identifier
+        rewrite(node, hasPlaceholder ? .placeholders : identifier, in: &content, context, &naming)
     }
 
     /// Puts another text in the place of one, if that may be looked at.

@@ -106,20 +106,17 @@ extension OutputRecord {
         if let identifier = record.value(of: .apnsCollapseID), identifier.count > CollapseIdentifier.limit {
             replace(.apnsCollapseID, of: record) { CollapseIdentifier.append(hashOf: identifier, to: &$0) }
         }
-        if delivery.isStructured, let event = delivery.event { addAttributes(of: event, record) }
-    }
-
-    private mutating func replace(_ header: KnownHeader, of record: InputRecord, _ write: (inout [UInt8]) -> Void) {
-        if record.has(header) { remove(header.name) }
-        add(header.name, write)
-    }
-
-    private mutating func addAttributes(of event: CloudEvent, _ record: InputRecord) {
+        guard delivery.isStructured, let event = delivery.event else { return }
         replace(.contentType, of: record) { event.appendContentType(to: &$0) }
         event.forEachAttribute { attribute, write in
             var name = [UInt8]("ce_".utf8)
             name.append(contentsOf: attribute)
             name.withUnsafeBytes { replace($0, write) }
         }
+    }
+
+    private mutating func replace(_ header: KnownHeader, of record: InputRecord, _ write: (inout [UInt8]) -> Void) {
+        if record.has(header) { remove(header.name) }
+        add(header.name, write)
     }
 }

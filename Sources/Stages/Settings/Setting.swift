@@ -71,13 +71,12 @@ extension Place: CustomStringConvertible {
 
 extension Place: Comparable {
     /// Files by line and column, variables after them by name.
-    public static func < (left: Place, right: Place) -> Bool {
-        switch (left, right) {
-        case (.file(_, let line, let column), .file(_, let otherLine, let otherColumn)):
-            (line, column) < (otherLine, otherColumn)
-        case (.file, .variable): true
-        case (.variable, .file): false
-        case (.variable(let name), .variable(let other)): name < other
+    public static func < (left: Place, right: Place) -> Bool { left.rank < right.rank }
+
+    private var rank: (line: Int, column: Int, variable: String) {
+        switch self {
+        case .file(_, let line, let column): (line, column, "")
+        case .variable(let name): (.max, .max, name)
         }
     }
 }
