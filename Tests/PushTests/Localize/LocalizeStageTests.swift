@@ -175,11 +175,12 @@ struct LocalizeStageTests {
     @Test("A text that another stage shows has a kibibyte at most", arguments: [(1024, true), (1025, false)])
     func lent(count: Int, isGiven: Bool) throws {
         let text = String(repeating: "x", count: count)
-        let stage = try CatalogFixture(["en.lproj/Localizable.strings": "K = \"\(text)\"; L = \"%@\";"]).stage()
+        let texts = SharedTexts()
+        texts.offer(try CatalogFixture(["en.lproj/Localizable.strings": "K = \"\(text)\"; L = \"%@\";"]).stage())
         let content = try NotificationContent(payload(#""body":"b""#))
         func shown(_ key: String) -> String? {
             var shown: String?
-            let isShown = stage.withText(of: Array(key.utf8).span, content, .sample(chain())) { text in
+            let isShown = texts.withText(of: Array(key.utf8).span, content, .sample(chain())) { text in
                 shown = text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
             }
             return isShown ? shown : nil
