@@ -30,6 +30,9 @@ struct BacklogWatch {
         var seen: [TopicPartition: Seen] = [:]
         let backlogs = partitions.map { figures, log -> Backlog in
             var before = self.seen[figures.place] ?? Seen(since: now)
+            // Where the clock was set back meanwhile, waiting would be no age until it is past these times again.
+            before.since = min(before.since, now)
+            before.caughtUp = before.caughtUp.map { min($0, now) }
             guard let next = figures.next else {
                 seen[figures.place] = before
                 return Backlog(place: figures.place, records: nil, seconds: Self.seconds(from: before.since, to: now))

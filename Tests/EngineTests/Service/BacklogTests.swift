@@ -100,6 +100,19 @@ struct BacklogTests {
         #expect(backlogs.map(\.records) == [nil] && backlogs.map(\.seconds) == [90])
     }
 
+    @Test("A clock that is set back hides the age of nothing that waits", arguments: [true, false])
+    func clockSetBack(isServed: Bool) {
+        var watch = BacklogWatch()
+        let taken: Int64 = isServed ? 10 : 0
+        let figures = figures(
+            taken: taken, done: 0..<taken, oldest: nil, lastTaken: start, state: isServed ? .running : .restoring)
+        let hour: Int64 = 3_600_000
+        _ = watch.look([(figures, log(end: taken, next: taken))], now: start + 2 * hour)
+        let away = log(end: taken, next: taken, isReached: false)
+        _ = watch.look([(figures, away)], now: start + hour)
+        expect(watch.look([(figures, away)], now: start + hour + 90_000).first?.seconds, is: 90)
+    }
+
     @Test("What lies behind the last record of a log, such as the mark of a transaction, is nobody's record")
     func marks() {
         var watch = BacklogWatch()
