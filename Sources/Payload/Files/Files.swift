@@ -88,10 +88,20 @@ package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> 
     var rest = bytes[...]
     while !rest.isEmpty {
         let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if count < 0, errno == EINTR { continue }
+        if count < 0, mayGoOn(descriptor, POLLOUT) { continue }
         guard count > 0 else { return false }
         rest = rest.dropFirst(count)
     }
+    return true
+}
+
+/// Whether a call that has failed is to be made again. Another process with the same pipe or terminal may have asked not to
+/// wait at it: then this waits.
+package func mayGoOn(_ descriptor: Int32, _ events: Int32) -> Bool {
+    if errno == EINTR { return true }
+    guard errno == EAGAIN else { return false }
+    var ready = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+    poll(&ready, 1, -1)
     return true
 }
 

@@ -42,7 +42,7 @@ package struct Console: Sendable {
         let chunk = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, filled in
             repeat {
                 count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            } while count < 0 && errno == EINTR
+            } while count < 0 && mayGoOn(descriptor, POLLIN)
             filled = max(0, count)
         }
         guard count >= 0 else { throw .badData("the input cannot be read: \(String(cString: strerror(errno)))") }

@@ -154,11 +154,14 @@ struct OutputFileTests {
     }
 
     // It blocks: on a machine of one core tasks have no other thread.
-    @Test("All of it is written, in as many goes as the system takes; what it refuses is told", .ownThread)
-    func writesAll() async throws {
+    @Test(
+        "All of it is written, in as many goes as the system takes; what it refuses is told", .ownThread,
+        arguments: [0, O_NONBLOCK])
+    func writesAll(flags: Int32) async throws {
         var ends: [Int32] = [0, 0]
         try #require(Glibc.pipe(&ends) == 0)
         let (reading, writing) = (ends[0], ends[1])
+        _ = fcntl(writing, F_SETFL, flags)
         let text = [UInt8](repeating: 7, count: 300_000)
         let read = Task.detached {
             var count = 0
