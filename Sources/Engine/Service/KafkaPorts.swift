@@ -265,6 +265,11 @@ struct KafkaPorts: ShardPorts, ~Copyable {
                 environment.log.warning(
                     "a file of badge counts was set aside: they are restored from their changelog",
                     environment.counting + [.path(path), .error(text: reason)])
+            case .taken:
+                // No other process: it would have had to open the state first.
+                environment.log.info(
+                    "another shard has the file of a partition's counts: the group has moved the partition",
+                    environment.counting + [.partition(partition.partition)])
             case .failed(let error):
                 environment.log.error(
                     "a file of badge counts cannot be used",

@@ -174,7 +174,8 @@ extension Shard where Ports: ~Copyable {
     }
 
     mutating func failDisk(of index: Int32) {
-        ports.tell(.diskFailed(partitions[index].place))
+        // Nothing has failed where it is another shard's by now.
+        if partitions[index].counts?.value.disk.isTaken == false { ports.tell(.diskFailed(partitions[index].place)) }
         // What cannot be read is begun anew.
         _ = partitions[index].counts?.value.restart()
         restoreAgain(index, after: .seconds(1))

@@ -85,8 +85,9 @@ package struct Console: Sendable {
         guard !isWritten, descriptor == STDOUT_FILENO else { return }
         let number = errno
         // Nobody reads any more: then there is nothing left to do, and no one to tell. Threads of ours take no signals,
-        // the process does.
-        if number == EPIPE { kill(getpid(), SIGTERM) } else { failure.store(number, ordering: .relaxed) }
+        // the process does, unless it is the first of a container, which is spared what it does not handle.
+        if number == EPIPE { kill(getpid(), SIGTERM) }
+        if number != EPIPE || getpid() == 1 { failure.store(number, ordering: .relaxed) }
     }
 
     /// Why the output could not be written; 0 while it could.

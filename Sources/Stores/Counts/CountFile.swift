@@ -11,6 +11,8 @@ package final class CountFile: CountDisk {
     /// For the log.
     package enum News: Equatable, Sendable {
         case setAside(path: String, reason: String)
+        /// Another shard has opened it.
+        case taken
         case failed(StoreError)
     }
 
@@ -140,8 +142,8 @@ package final class CountFile: CountDisk {
     }
 
     private func report(_ error: StoreError) {
-        if case .inUse = error { isTaken = true }
-        let failure = News.failed(error)
+        var failure = News.failed(error)
+        if case .inUse = error { (isTaken, failure) = (true, .taken) }
         if !news.contains(failure) { news.append(failure) }
     }
 
