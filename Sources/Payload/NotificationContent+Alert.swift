@@ -66,24 +66,37 @@ extension NotificationContent {
 
     /// The array of arguments, whose elements `document` reads; nil if there is none.
     public func localizationArguments(of text: AlertText) -> JSONNode? {
-        guard let alert, let node = document.member(text.argumentsName, of: alert) else { return nil }
+        guard let alert, let node = argumentsNode(of: text, in: alert) else { return nil }
         return document.kind(of: node) == .array ? node : nil
     }
 
     @usableFromInline
     func localizationKeyNode(of text: AlertText) -> JSONNode? {
         guard let alert else { return nil }
-        return document.member(text.keyName, of: alert)
+        return keyNode(of: text, in: alert)
     }
 
     // MARK: - Nodes
 
-    /// The member that holds the text, or a string alert itself.
     @usableFromInline
     package func node(of text: AlertText) -> JSONNode? {
         guard let alert else { return nil }
+        return node(of: text, in: alert)
+    }
+
+    /// The member that holds the text, or a string alert itself.
+    package func node(of text: AlertText, in alert: JSONNode) -> JSONNode? {
         if document.kind(of: alert) == .string { return text == .body ? alert : nil }
         return document.member(text.name, of: alert)
+    }
+
+    package func keyNode(of text: AlertText, in alert: JSONNode) -> JSONNode? {
+        document.member(text.keyName, of: alert)
+    }
+
+    /// Whatever stands where the arguments belong.
+    package func argumentsNode(of text: AlertText, in alert: JSONNode) -> JSONNode? {
+        document.member(text.argumentsName, of: alert)
     }
 
     mutating func put(_ value: JSONNode, as text: AlertText) {
@@ -129,44 +142,5 @@ public enum AlertText: Sendable, CaseIterable {
         case .subtitle: (.subtitle, .subtitleKey, .subtitleArguments)
         case .body: (.body, .bodyKey, .bodyArguments)
         }
-    }
-}
-
-/// The members of an alert that its texts are made of. Of those with the same name the last one put in counts.
-package struct AlertMembers {
-    private var nodes = InlineArray<9, JSONNode?>(repeating: nil)
-
-    package init() {}
-
-    package var isEmpty: Bool {
-        for place in nodes.indices where nodes[place] != nil { return false }
-        return true
-    }
-
-    /// Takes a member of an alert if it is one of these.
-    package mutating func insert(_ node: JSONNode, of document: JSONDocument) {
-        let name = document.records[document.place(of: node)].name
-        if name.isOfText { self[name] = node }
-    }
-
-    /// Takes an alert that is a string.
-    package mutating func insert(body alert: JSONNode) { self[.body] = alert }
-
-    package func text(_ text: AlertText) -> JSONNode? { self[text.name] }
-    package func key(of text: AlertText) -> JSONNode? { self[text.keyName] }
-    package func arguments(of text: AlertText) -> JSONNode? { self[text.argumentsName] }
-
-    private subscript(name: MemberName) -> JSONNode? {
-        get { nodes[Int(name.rawValue - MemberName.title.rawValue)] }
-        set { nodes[Int(name.rawValue - MemberName.title.rawValue)] = newValue }
-    }
-}
-
-extension NotificationContent {
-    package var alertMembers: AlertMembers {
-        var members = AlertMembers()
-        guard let alert else { return members }
-        document.forEachChild(of: alert) { members.insert($0, of: document) }
-        return members
     }
 }

@@ -6,9 +6,6 @@ public struct NotificationContent: Sendable {
     public internal(set) var document = JSONDocument()
     /// What the notification does to its recipient's count once it is published.
     public var badgeOperation: BadgeOperation?
-    /// Where the payload as read had them: where they are looked for first.
-    private var apsAsRead: JSONNode?
-    private var alertAsRead: JSONNode?
 
     /// An empty payload, to be read into.
     public init() {}
@@ -21,28 +18,23 @@ public struct NotificationContent: Sendable {
     /// Copies and reads a payload. After an error the content must be read anew.
     public mutating func read(_ payload: UnsafeRawBufferPointer) throws(PayloadError) {
         badgeOperation = nil
-        apsAsRead = nil
-        alertAsRead = nil
         try document.read(payload)
         try check()
     }
 
-    private mutating func check() throws(PayloadError) {
+    private func check() throws(PayloadError) {
         guard document.kind(of: document.root) == .object else { throw .notAnObject }
-        apsAsRead = document.member(.aps, of: document.root)
-        guard let aps = apsAsRead, document.kind(of: aps) == .object else { throw .withoutAps }
-        alertAsRead = document.member(.alert, of: aps)
+        guard aps != nil else { throw .withoutAps }
     }
 
     var aps: JSONNode? {
-        let aps = document.remains(apsAsRead, in: document.root) ? apsAsRead : document.member(.aps, of: document.root)
-        guard let aps, document.kind(of: aps) == .object else { return nil }
+        guard let aps = document.member(.aps, of: document.root), document.kind(of: aps) == .object else { return nil }
         return aps
     }
 
     package var alert: JSONNode? {
         guard let aps else { return nil }
-        return document.remains(alertAsRead, in: aps) ? alertAsRead : document.member(.alert, of: aps)
+        return document.member(.alert, of: aps)
     }
 
     // MARK: - The gate
@@ -57,13 +49,12 @@ public struct NotificationContent: Sendable {
     public var hasAlertText: Bool {
         guard let alert else { return false }
         if document.kind(of: alert) == .string { return document.hasText(alert) }
-        // The last member of each name counts.
-        var shown: UInt16 = 0
-        document.forEachMember(of: alert) { name, member in
-            guard name.isShown else { return }
-            if document.hasText(member) { shown |= 1 << name.rawValue } else { shown &= ~(1 << name.rawValue) }
-        }
-        return shown != 0
+        return AlertText.allCases.contains { hasText($0.name, in: alert) || hasText($0.keyName, in: alert) }
+    }
+
+    private func hasText(_ name: MemberName, in alert: JSONNode) -> Bool {
+        guard let member = document.member(name, of: alert) else { return false }
+        return document.hasText(member)
     }
 
     // MARK: - Undoing and rendering

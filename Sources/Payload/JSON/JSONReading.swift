@@ -15,23 +15,24 @@ extension JSONDocument {
         return node
     }
 
-    /// The last of that name.
+    /// The last of that name: as a rule the one that was given it last, in all of the document.
     func member(_ name: MemberName, of node: JSONNode) -> JSONNode? {
-        var found: JSONNode?
-        forEachMember(of: node) { if $0 == name { found = $1 } }
-        return found
-    }
-
-    /// The members of an object; of another value none.
-    @inline(__always)
-    func forEachMember(of node: JSONNode, _ body: (MemberName, JSONNode) -> Void) {
+        let latest = storage.latest[name.place]
+        if latest == 0 { return nil }
         let records = records
+        let container = UInt32(truncatingIfNeeded: value(of: node))
+        func isMember(_ record: UnsafePointer<JSONRecord>) -> Bool {
+            record.pointee.name == name && record.pointee.parent == container
+                && !record.pointee.flags.contains(.removed)
+        }
+        if Int(latest) < storage.records.count, isMember(records + Int(latest)) { return JSONNode(index: latest) }
+        var found: JSONNode?
         var child = firstMember(of: node)
         while child != 0 {
-            let record = records + Int(child)
-            if !record.pointee.flags.contains(.removed) { body(record.pointee.name, JSONNode(index: child)) }
-            child = record.pointee.next
+            if isMember(records + Int(child)) { found = JSONNode(index: child) }
+            child = records[Int(child)].next
         }
+        return found
     }
 
     public func member(_ name: StaticString, of node: JSONNode) -> JSONNode? {
@@ -165,13 +166,6 @@ extension JSONDocument {
             next = nextMember(name, from: records[Int(next)].next)
         }
         return last == 0 ? nil : JSONNode(index: last)
-    }
-
-    /// True if the node is a member of this one as it is now.
-    func remains(_ node: JSONNode?, in parent: JSONNode) -> Bool {
-        guard let node else { return false }
-        let record = records + place(of: node)
-        return !record.pointee.flags.contains(.removed) && record.pointee.parent == value(of: parent)
     }
 
     /// The first child of an object, removed or not.

@@ -139,6 +139,7 @@ extension JSONDocument {
         records[place].nameStart = UInt32(start + 1)
         records[place].nameEnd = UInt32(storage.bytes.count - 1)
         records[place].name = name
+        storage.latest[name.place] = UInt32(place)
         storage.bytes.append(UInt8(ascii: ":"))
     }
 

@@ -16,6 +16,9 @@ final class JSONStorage: @unchecked Sendable {
     /// Each record as it was before a change, in order.
     @exclusivity(unchecked) var journal = Region<JSONChange>(capacity: 32)
     @exclusivity(unchecked) var sourceCount = 0
+    /// The member that was given each known name last, by the text or an edit; 0 where none was. An edit that was undone may
+    /// have left a number of nothing, or of another record.
+    @exclusivity(unchecked) var latest = InlineArray<16, UInt32>(repeating: 0)
     /// Of the text read last: no other has this number.
     @exclusivity(unchecked) private(set) var reading = UInt64.random(in: .min ... .max)
 
@@ -27,6 +30,7 @@ final class JSONStorage: @unchecked Sendable {
         records.append(other.records.base, count: other.records.count)
         journal.append(other.journal.base, count: other.journal.count)
         sourceCount = other.sourceCount
+        latest = other.latest
         reading = other.reading
     }
 
@@ -47,6 +51,7 @@ final class JSONStorage: @unchecked Sendable {
         records.clear(keeping: Self.keptCapacity)
         bytes.clear(keeping: Self.keptCapacity)
         sourceCount = source.count
+        latest = InlineArray(repeating: 0)
         reading &+= 1
         // Where it grew on the way, it would leave copies of the text behind, which may hold keys.
         bytes.reserve(source.count + JSONDocument.padding + 1)

@@ -9,11 +9,8 @@ enum MemberName: UInt8, BitwiseCopyable {
     case titleKey, subtitleKey, bodyKey
     case titleArguments, subtitleArguments, bodyArguments
 
-    /// Of an alert's member that a text is made of.
-    var isOfText: Bool { rawValue >= MemberName.title.rawValue }
-
-    /// Of an alert's member that is shown, or names what is.
-    var isShown: Bool { rawValue >= MemberName.title.rawValue && rawValue <= MemberName.bodyKey.rawValue }
+    /// In `JSONStorage.latest`.
+    var place: Int { Int(rawValue & 15) }
 
     var text: StaticString {
         switch self {

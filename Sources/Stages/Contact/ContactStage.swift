@@ -61,12 +61,10 @@ package final class ContactStage: ImmediateStage {
     private func name(
         in content: inout NotificationContent, _ context: StageContext, asks: Bool
     ) -> StageResult {
-        let places = content.contactPlaces
-        if places.isEmpty, options.fields.isEmpty { return .skipped }
         for index in options.owner.indices {
             if let bytes = options.owner[index].bytes(context) {
                 return bytes.withMemoryRebound(to: UInt8.self) {
-                    name(places, in: &content, context, ContactNaming(owner: $0, asks: asks))
+                    name(in: &content, context, ContactNaming(owner: $0, asks: asks))
                 }
             }
             guard let count = options.owner[index].withBytes(content, context, \.count) else { continue }
@@ -74,34 +72,44 @@ package final class ContactStage: ImmediateStage {
             return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { memory in
                 _ = options.owner[index].withBytes(content, context) { memory.initialize(from: $0) }
                 let owner = UnsafeBufferPointer(memory)
-                return name(places, in: &content, context, ContactNaming(owner: owner, asks: asks))
+                return name(in: &content, context, ContactNaming(owner: owner, asks: asks))
             }
         }
         let nobody = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-        return name(places, in: &content, context, ContactNaming(owner: nobody, asks: asks))
+        return name(in: &content, context, ContactNaming(owner: nobody, asks: asks))
     }
 
     private func name(
-        _ places: AlertMembers, in content: inout NotificationContent, _ context: StageContext,
-        _ naming: consuming ContactNaming
+        in content: inout NotificationContent, _ context: StageContext, _ naming: consuming ContactNaming
     ) -> StageResult {
         for field in options.fields { name(field, in: &content, context, &naming) }
-        for text in AlertText.allCases {
-            // Where a name comes again, the last counts. A field has its name by now, which is not looked at again.
-            if let node = places.text(text), node == content.node(of: text),
-                !options.fields.contains(where: { content.node(at: $0) == node })
-            {
-                rewrite(node, .placeholders, in: &content, context, &naming)
-            }
-            // What localize has left for the device.
-            if let list = places.arguments(of: text), list == content.localizationArguments(of: text) {
-                for node in content.document.children(of: list) where content.hasPlaceholder(node) {
-                    rewrite(node, .placeholders, in: &content, context, &naming)
-                }
-            }
-        }
+        if let alert = content.alert { name(in: alert, of: &content, context, &naming) }
         if let failure = naming.failure { context.log(.error, failure.description) }
         return naming.result
+    }
+
+    private func name(
+        in alert: JSONNode, of content: inout NotificationContent, _ context: StageContext,
+        _ naming: inout ContactNaming
+    ) {
+        for text in AlertText.allCases {
+            if let node = content.node(of: text, in: alert) { name(node, in: &content, context, &naming) }
+            // What localize has left for the device.
+            if let list = content.argumentsNode(of: text, in: alert), content.hasPlaceholderInside(list) {
+                for node in content.document.children(of: list) { name(node, in: &content, context, &naming) }
+            }
+        }
+    }
+
+    private func name(
+        _ node: JSONNode, in content: inout NotificationContent, _ context: StageContext,
+        _ naming: inout ContactNaming
+    ) {
+        // A field has its name by now, which is not looked at again.
+        guard content.hasPlaceholder(node), !options.fields.contains(where: { content.node(at: $0) == node }) else {
+            return
+        }
+        rewrite(node, .placeholders, in: &content, context, &naming)
     }
 
     private func name(
@@ -160,23 +168,11 @@ extension [JSONPointer] {
 }
 
 extension NotificationContent {
-    /// The texts, and the arguments left for the device, in which there is a placeholder. Looks at every text once: most
-    /// messages have no placeholder at all.
-    var contactPlaces: AlertMembers {
-        var places = AlertMembers()
-        guard let alert else { return places }
-        if hasPlaceholder(alert) { places.insert(body: alert) }
-        document.forEachChild(of: alert) { member in
-            if hasPlaceholder(member) || hasPlaceholderInside(member) { places.insert(member, of: document) }
-        }
-        return places
-    }
-
     func hasPlaceholder(_ node: JSONNode) -> Bool {
         document.withText(of: node) { ContactPlaceholders.areIn($0) } ?? false
     }
 
-    private func hasPlaceholderInside(_ list: JSONNode) -> Bool {
+    func hasPlaceholderInside(_ list: JSONNode) -> Bool {
         guard document.kind(of: list) == .array else { return false }
         var isFound = false
         document.forEachChild(of: list) { if hasPlaceholder($0) { isFound = true } }

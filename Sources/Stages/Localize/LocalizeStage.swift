@@ -17,14 +17,15 @@ package final class LocalizeStage: ImmediateStage {
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        let members = content.alertMembers
-        guard AlertText.allCases.contains(where: { key(of: $0, members, content) != nil }) else { return .skipped }
+        guard let alert = content.alert, AlertText.allCases.contains(where: { key(of: $0, in: alert, content) != nil })
+        else { return .skipped }
         let choice = choose(for: content, context)
         var hasWrongArguments = false
         var isMissing = false
         for text in AlertText.allCases {
-            guard let key = key(of: text, members, content) else { continue }
-            switch content.localize(text, key: key, arguments: members.arguments(of: text), for: choice) {
+            guard let key = key(of: text, in: alert, content) else { continue }
+            let arguments = content.argumentsNode(of: text, in: alert)
+            switch content.localize(text, key: key, arguments: arguments, for: choice) {
             case .ok: break
             case .missing: isMissing = true
             case .wrongArguments: hasWrongArguments = true
@@ -34,8 +35,9 @@ package final class LocalizeStage: ImmediateStage {
         return isMissing ? .word("missing") : .ok
     }
 
-    private func key(of text: AlertText, _ members: AlertMembers, _ content: NotificationContent) -> JSONNode? {
-        members.key(of: text).flatMap { content.document.hasText($0) ? $0 : nil }
+    private func key(of text: AlertText, in alert: JSONNode, _ content: NotificationContent) -> JSONNode? {
+        guard let key = content.keyNode(of: text, in: alert), content.document.hasText(key) else { return nil }
+        return key
     }
 
     func choose(for content: NotificationContent, _ context: StageContext) -> LocaleChoice {

@@ -121,7 +121,7 @@ struct ShardNewLogTests {
         expect(shard.committed(after: .milliseconds(1500))?.map(\.offset), is: [0])
     }
 
-    @Test("One that goes as another takes its disk is not committed in a log of which the changelog was still to be told")
+    @Test("One that goes as another takes its disk is not committed in a log of which nothing was told yet")
     func goneWithNewLog() throws {
         let shard = Shard.counting()
         shard.begin()
