@@ -10,39 +10,50 @@ package struct Exemplar: Sendable {
 }
 
 /// A place for one exemplar in each bucket. Any thread may offer one; it is taken at most once a second, so that shards
-/// mostly read its time, and never wait for a lock.
+/// mostly read the place and never wait for it.
 final class Exemplars: Sendable {
+    // Cells of a place. The version is odd while it is being written.
+    private enum Cell { static let version = 0, time = 1, high = 2, low = 3, value = 4, count = 5 }
     private static let interval: UInt64 = 1_000_000_000
 
-    /// When each was taken.
-    private let times: Shards
-    private let latest: Mutex<[Exemplar?]>
+    private let places: Shards
 
-    init(count: Int) {
-        times = Shards(cells: count, owned: 0)
-        latest = Mutex(Array(repeating: nil, count: count))
-    }
+    init(count: Int) { places = Shards(cells: count * Cell.count, owned: 0) }
 
     /// The trace is asked for only where it would be taken.
     func offer(
         _ trace: @autoclosure () -> TraceID?, value: UInt64, at index: Int,
         now: Int64 = nanoseconds(of: CLOCK_REALTIME_COARSE)
     ) {
-        let time = times.cells(ofShard: 0) + index
-        func isDue() -> Bool {
-            UInt64(truncatingIfNeeded: now) &- time.pointee.load(ordering: .relaxed) >= Self.interval
-        }
-        guard isDue() else { return }
-        // Another thread may have been faster. Who comes while the lock is held is one of many.
-        latest.withLockIfAvailable { latest in
-            guard isDue(), let trace = trace() else { return }
-            time.pointee.store(UInt64(truncatingIfNeeded: now), ordering: .relaxed)
-            latest[index] = Exemplar(trace: trace, nanoseconds: value, time: now)
-        }
+        let place = places.cells(ofShard: 0) + index * Cell.count
+        let now = UInt64(truncatingIfNeeded: now)
+        let age = now &- place[Cell.time].load(ordering: .relaxed)
+        let version = place[Cell.version].load(ordering: .relaxed)
+        guard age >= Self.interval, version.isMultiple(of: 2), let trace = trace() else { return }
+        let (isOurs, _) = place[Cell.version].compareExchange(
+            expected: version, desired: version &+ 1, ordering: .acquiring)
+        guard isOurs else { return }
+        atomicMemoryFence(ordering: .releasing)
+        place[Cell.time].store(now, ordering: .relaxed)
+        place[Cell.high].store(trace.high, ordering: .relaxed)
+        place[Cell.low].store(trace.low, ordering: .relaxed)
+        place[Cell.value].store(value, ordering: .relaxed)
+        place[Cell.version].store(version &+ 2, ordering: .releasing)
     }
 
-    /// Nil if there is none.
-    func latest(at index: Int) -> Exemplar? { latest.withLock { $0[index] } }
+    /// Nil if there is none, or if one is being written just now.
+    func latest(at index: Int) -> Exemplar? {
+        let place = places.cells(ofShard: 0) + index * Cell.count
+        let version = place[Cell.version].load(ordering: .acquiring)
+        guard version > 0, version.isMultiple(of: 2) else { return nil }
+        let exemplar = Exemplar(
+            trace: TraceID(
+                high: place[Cell.high].load(ordering: .relaxed), low: place[Cell.low].load(ordering: .relaxed)),
+            nanoseconds: place[Cell.value].load(ordering: .relaxed),
+            time: Int64(truncatingIfNeeded: place[Cell.time].load(ordering: .relaxed)))
+        atomicMemoryFence(ordering: .acquiring)
+        return place[Cell.version].load(ordering: .relaxed) == version ? exemplar : nil
+    }
 }
 
 /// The trace id of a W3C `traceparent`.
