@@ -10,13 +10,11 @@ extension Shard where Ports: ~Copyable {
     private static var writeBehindRows: Int { 256 }
     private static var recommitDelay: Duration { .seconds(5) }
 
-    private var checkpointAfter: Int { max(1, min(1000, settings.maxExposed / 8)) }
-
     mutating func advanceCheckpoint() {
         replaceProducer()
-        if changesDue <= now { publishChanges() }
-        // With much to do the next one does not wait for its time: a kill repeats what is done since the last.
-        if !settings.isTransactional, doneSinceMarks >= checkpointAfter { _ = checkpoint.want() }
+        isFull = !settings.isTransactional && !hasRoom
+        if changesDue <= now || isFull && changesDue < .never { publishChanges() }
+        if isFull { hurry() }
         // Each action leads to the next state; a few at most follow one another without waiting.
         for _ in 0..<8 {
             let action = checkpoint.advance(
@@ -29,6 +27,14 @@ extension Shard where Ports: ~Copyable {
             nextRecommit = .never
             recommit()
         }
+    }
+
+    /// No message can join what waits to be sent with others: it is sent, and what is done is committed.
+    private mutating func hurry() {
+        if doneSinceMarks > 0 { _ = checkpoint.want() }
+        guard hasUnsent else { return }
+        hasUnsent = false
+        ports.flush()
     }
 
     mutating func recommit() {

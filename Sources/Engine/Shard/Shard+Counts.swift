@@ -6,9 +6,8 @@ import PushmillStores
 /// Counts: changed, settled, brought to the changelog, stored. At least once an event that counts is done when the
 /// changelog has its count.
 extension Shard where Ports: ~Copyable {
-    /// Changes wait so long to be published together, or until they are so many.
+    /// Changes wait so long to be published together.
     private static var changesDelay: Duration { .milliseconds(20) }
-    private var changesAtOnce: Int { max(1, min(256, settings.maxExposed / 8)) }
     /// After a kill the next owner reads so many records of the changelog in a third of a second.
     private static var writeBehindAfter: Int { 100_000 }
 
@@ -81,9 +80,7 @@ extension Shard where Ports: ~Copyable {
             entries.appendName(of: entry, to: &keys)
         }
         changesUnstored += 1
-        changesAdded += 1
-        let delay = changesAdded >= changesAtOnce ? .zero : min(Self.changesDelay, settings.checkpointInterval)
-        changesDue = min(changesDue, now + delay)
+        changesDue = min(changesDue, now + min(Self.changesDelay, settings.checkpointInterval))
     }
 
     /// What is no entry's. A rewrite says again what is known, and is no event's.
@@ -110,7 +107,6 @@ extension Shard where Ports: ~Copyable {
     mutating func publishChanges() {
         guard !isReplacingProducer, checkpoint.takesChanges else { return }
         changesDue = .never
-        changesAdded = 0
         for index in partitions.indices {
             guard publishChanges(of: index) else {
                 changesDue = min(changesDue, now + .milliseconds(5))
@@ -139,6 +135,7 @@ extension Shard where Ports: ~Copyable {
             if case .refused(let reason) = step {
                 failChange(next.sequence, of: index, reason, isRefused: true)
             } else {
+                hasUnsent = true
                 changesUnanswered += 1
                 partitions[index].changesUnanswered += 1
             }

@@ -12,7 +12,8 @@ extension Shard where Ports: ~Copyable {
 
     /// Another message may be taken. At least once a message is in flight until it is committed, and what does not wait for
     /// a stage or its key is exposed: a crash may repeat it. Both have their bounds as long as brokers answer: a changelog
-    /// that is away holds up its own partitions only, and a group that is away nobody.
+    /// that is away holds up its own partitions only, and a group that is away nobody. After a shard was full half of it has
+    /// to be free again, so that what it takes goes on in batches.
     var hasRoom: Bool {
         guard entries.count == 0 || entries.byteCount < settings.maxInFlightBytes else { return false }
         if settings.isTransactional {
@@ -21,8 +22,9 @@ extension Shard where Ports: ~Copyable {
         let uncommitted = checkpoint.isLate(now) ? 0 : doneSinceMarks + doneInMarks
         let inFlight = entries.count + changesUnstored + uncommitted
         let exposed = inFlight - wakeUps.count - order.waiting
-        return inFlight < entries.capacity && exposed < settings.maxExposed
-            || inFlight - lateChanges < entries.capacity && exposed - lateChanges < settings.maxExposed
+        let most = isFull ? (settings.maxExposed + 1) / 2 : settings.maxExposed
+        return inFlight < entries.capacity && exposed < most
+            || inFlight - lateChanges < entries.capacity && exposed - lateChanges < most
             || PlantedFault.isPlanted(.exposureUnbounded) && entries.count < entries.capacity
     }
 
@@ -32,6 +34,7 @@ extension Shard where Ports: ~Copyable {
         guard canRun, ending.isRunning, batchNext == batch.count else { return }
         batch.removeAll(keepingCapacity: true)
         batchNext = 0
+        if hasRoom { isFull = false }
         // Of what is taken at once it is not known yet what waits for its key: it is less where there is little room.
         let most = order.isEmpty ? Self.batchSize : min(Self.batchSize, max(1, entries.capacity / 8))
         while batch.count < most, hasRoom, let message = ports.nextMessage() { take(message) }

@@ -28,6 +28,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func published(_ entry: UInt32) {
+        hasUnsent = true
         sequence &+= 1
         entries[entry].sequence = sequence
         entries[entry].state = .published

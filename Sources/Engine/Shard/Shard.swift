@@ -40,14 +40,16 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var mustPurge = false
     /// `sendHeld` has seen outputs that wait, and has not told yet that they go on.
     var areOutputsHeld = false
+    /// Something was published since the producer was told to send what it has.
+    var hasUnsent = false
+    /// There was no room for another message, at least once, and little has been made since.
+    var isFull = false
     /// Changelog records that are not answered.
     var changesUnanswered = 0
     /// Changes of all partitions that the changelog is not known to have.
     var changesUnstored = 0
     /// When the unpublished ones are to be published.
     var changesDue = Instant.never
-    /// How many were added since they were published last.
-    var changesAdded = 0
     /// Records whose outputs were refused with others, with transactions: they are sent alone when they come again.
     var suspects: Set<RefusedRecord> = []
     /// Records whose outputs were refused alone, with transactions: they become dead letters when they come again.

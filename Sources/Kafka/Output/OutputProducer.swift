@@ -140,9 +140,11 @@ package final class OutputProducer {
         rd_kafka_purge(client.handle, flags)
     }
 
-    /// Sends what waits for its batch. Waits a millisecond for the brokers' threads to see it: without that they would
-    /// not (`rd_kafka_flush`).
-    package func flush() { rd_kafka_flush(client.handle, 1) }
+    /// Sends what waits for its batch. Another thread waits a millisecond for the brokers' threads to see it: without that
+    /// they would not (`rd_kafka_flush`).
+    package func flush() {
+        DispatchQueue.global().async { [client] in _ = rd_kafka_flush(client.handle, 1) }
+    }
 
     /// Not reported yet.
     package var outstanding: Int { Int(rd_kafka_outq_len(client.handle)) + held.count }

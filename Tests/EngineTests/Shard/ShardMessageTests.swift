@@ -92,6 +92,34 @@ struct ShardMessageTests {
         expect(shard.published(), is: Array(1203..<1303))
     }
 
+    @Test("A shard that was full takes messages again when half of it is free, as many as it has room for")
+    func half() {
+        let shard = Shard { $0.maxInFlight = 4 }
+        shard.begin()
+        shard.deliver(9)
+        expect(shard.published(), is: [0, 1, 2, 3])
+        let tags = shard.ports.takeSent().map(\.tag)
+        shard.ports.reports.append(OutputReport(tag: tags[0]))
+        expect(shard.committed()?.map(\.offset), is: [1])
+        shard.acceptCommit()
+        expect(shard.published(), is: [])
+        for tag in tags[1...2] { shard.ports.reports.append(OutputReport(tag: tag)) }
+        expect(shard.committed()?.map(\.offset), is: [3])
+        shard.acceptCommit()
+        expect(shard.published(), is: [4, 5, 6])
+    }
+
+    @Test("Nothing waits for others where no other can come")
+    func flush() {
+        let shard = Shard { $0.maxInFlight = 2 }
+        shard.begin()
+        shard.deliver()
+        #expect(!shard.callsOfTurn().contains(.flush))
+        shard.deliver()
+        #expect(shard.callsOfTurn().contains(.flush))
+        #expect(!shard.callsOfTurn().contains(.flush))
+    }
+
     @Test("A group that takes no commit holds up messages for a second")
     func commitsFail() {
         let shard = Shard { $0.maxInFlight = 2 }
