@@ -7,34 +7,87 @@ package final class InputFile {
     private static let pieceSize = 256 << 10
 
     package let path: String
-    private let handle: gzFile
+    private let descriptor: Int32
+    private let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: pieceSize)
+    /// Knows what of the buffer is still to be given, and inflates what is compressed.
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private var isCompressed: Bool?
+    /// It may end here. Several that are compressed may stand in one file.
+    private var isWhole = true
 
-    package init(path: String) throws(FileFailure) {
+    /// Closes the descriptor that it is given in the end.
+    package init(path: String, descriptor: Int32? = nil) throws(FileFailure) {
         self.path = path
         // By its name it would be opened anew: a file from its beginning, a socket or another user's pipe not at all.
-        let handle =
-            path == "/dev/stdin" ? gzdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb") : gzopen(path, "rb")
-        guard let handle else { throw FileFailure(path: path, errno) }
-        gzbuffer(handle, UInt32(Self.pieceSize))
-        self.handle = handle
+        let isInput = path == "/dev/stdin"
+        self.descriptor =
+            descriptor ?? (isInput ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC))
+        stream.initialize(to: z_stream())
+        guard self.descriptor >= 0 else { throw FileFailure(path: path, errno) }
+        // 16: with gzip's header.
+        let code = inflateInit2_(stream, 16 + 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        guard code == Z_OK else { throw FileFailure(path: path, ENOMEM) }
     }
 
-    deinit { gzclose_r(handle) }
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+        buffer.deallocate()
+        // Who made this of none has the reason in `errno`.
+        if descriptor >= 0 { close(descriptor) }
+    }
 
     /// What comes next in the file; nothing at its end.
     package func next() throws(FileFailure) -> [UInt8] {
-        let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
-            count = Int(max(0, gzread(handle, buffer.baseAddress, UInt32(buffer.count))))
+        if isCompressed == nil {
+            while stream.pointee.avail_in < 2, try fill() {}
+            isCompressed = stream.pointee.avail_in > 1 && buffer[0] == 0x1F && buffer[1] == 0x8B
         }
-        guard piece.isEmpty else { return piece }
-        var code: Int32 = 0
-        let text = gzerror(handle, &code).map { String(cString: $0) } ?? ""
-        switch code {
-        case Z_OK, Z_STREAM_END: return []
-        case Z_ERRNO: throw FileFailure(path: path, errno)
-        case Z_BUF_ERROR: throw FileFailure(path: path, what: "the compressed data ends too early")
-        default: throw FileFailure(path: path, what: "the compressed data is damaged: \(text)")
+        guard isCompressed == true else {
+            if stream.pointee.avail_in == 0 { _ = try fill() }
+            defer { stream.pointee.avail_in = 0 }
+            return Array(UnsafeBufferPointer(start: buffer, count: Int(stream.pointee.avail_in)))
         }
+        var piece: [UInt8] = []
+        while piece.isEmpty {
+            if stream.pointee.avail_in == 0, try !fill() {
+                guard isWhole else { throw FileFailure(path: path, what: "the compressed data ends too early") }
+                break
+            }
+            piece = try inflated()
+        }
+        return piece
+    }
+
+    /// Reads on, behind a first byte that tells too little; false at the end. zlib itself would end where another process
+    /// has asked not to wait.
+    private func fill() throws(FileFailure) -> Bool {
+        let left = Int(stream.pointee.avail_in)
+        var count = 0
+        repeat {
+            count = read(descriptor, buffer + left, Self.pieceSize - left)
+        } while count < 0 && mayGoOn(descriptor, POLLIN)
+        guard count >= 0 else { throw FileFailure(path: path, errno) }
+        stream.pointee.next_in = buffer
+        stream.pointee.avail_in = UInt32(left + count)
+        return count > 0
+    }
+
+    private func inflated() throws(FileFailure) -> [UInt8] {
+        var code = Z_OK
+        let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { output, count in
+            stream.pointee.next_out = output.baseAddress
+            stream.pointee.avail_out = UInt32(output.count)
+            code = inflate(stream, Z_NO_FLUSH)
+            count = output.count - Int(stream.pointee.avail_out)
+        }
+        guard code == Z_OK || code == Z_STREAM_END else {
+            let text = stream.pointee.msg.map { String(cString: $0) } ?? ""
+            throw FileFailure(path: path, what: "the compressed data is damaged: \(text)")
+        }
+        isWhole = code == Z_STREAM_END
+        if isWhole { inflateReset(stream) }
+        return piece
     }
 }
 

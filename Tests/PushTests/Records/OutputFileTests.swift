@@ -153,6 +153,56 @@ struct OutputFileTests {
         expect(unreadable?.description, is: "cannot read \(path("none")): No such file or directory")
     }
 
+    @Test("Compressed files that follow one another are read as one; what follows and is not compressed is told of")
+    func members() throws {
+        try write("a\n", to: "a.gz")
+        try write("b\n", to: "b.gz")
+        let bytes = try FileBytes(path: path("a.gz")).bytes + FileBytes(path: path("b.gz")).bytes
+        try folder.write(bytes, to: "both.gz")
+        try expect(read("both.gz"), is: "a\nb\n")
+        try folder.write(bytes + Array("c\n".utf8), to: "more.gz")
+        let failure = #expect(throws: FileFailure.self) { try read("more.gz") }
+        expect(failure?.what.hasPrefix("the compressed data is damaged: "), is: true)
+        for text in ["", "\u{1F}"] {
+            try folder.write(text, to: "short")
+            try expect(read("short"), is: text)
+        }
+    }
+
+    // It blocks: on a machine of one core tasks have no other thread.
+    @Test(
+        "A pipe that another process has asked not to wait at is read to its end, compressed or not", .ownThread,
+        arguments: ["lines", "lines.gz"])
+    func waits(name: String) async throws {
+        let text = (0..<2000).map { "line \($0 &* 7919)\n" }.joined()
+        try write(text, to: name)
+        var ends: [Int32] = [0, 0]
+        try #require(Glibc.pipe(&ends) == 0)
+        let (reading, writing) = (ends[0], ends[1])
+        _ = fcntl(reading, F_SETFL, O_NONBLOCK)
+        var rest = try FileBytes(path: path(name)).bytes[...]
+        // A pipe that nobody reads would end the tests.
+        let watched = dup(reading)
+        let written = Task.detached {
+            while !rest.isEmpty, !Task.isCancelled {
+                let piece = rest.prefix(rest.count > 1000 ? 100 : 1)
+                rest = rest.dropFirst(piece.count)
+                _ = piece.withUnsafeBytes { writeAll($0, to: writing) }
+                // Until it is read.
+                var left: Int32 = 1
+                while left > 0, !Task.isCancelled, ioctl(watched, UInt(FIONREAD), &left) == 0 { sched_yield() }
+            }
+            close(writing)
+            close(watched)
+        }
+        defer { written.cancel() }
+        let file = try InputFile(path: name, descriptor: reading)
+        var bytes: [UInt8] = []
+        while case let piece = try file.next(), !piece.isEmpty { bytes += piece }
+        await written.value
+        expect(String(decoding: bytes, as: UTF8.self), is: text)
+    }
+
     // It blocks: on a machine of one core tasks have no other thread.
     @Test(
         "All of it is written, in as many goes as the system takes; what it refuses is told", .ownThread,
