@@ -21,8 +21,8 @@ struct ChangelogAccess {
     }
 
     /// Where Java clients put the events whose key is the recipient.
-    func place(of recipient: String) -> TopicPartition {
-        Array(recipient.utf8).withUnsafeBytes { TopicPartition(of: $0, in: topic, partitions: partitions) }
+    func place(of recipient: [UInt8]) -> TopicPartition {
+        recipient.withUnsafeBytes { TopicPartition(of: $0, in: topic, partitions: partitions) }
     }
 
     /// The partition of that number, else all of them, one after the other, so that not all are in memory.

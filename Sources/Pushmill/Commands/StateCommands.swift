@@ -1,10 +1,13 @@
 import PushmillEngine
 import PushmillKafka
+import PushmillPayload
 import PushmillStages
 import PushmillStores
 
 extension Command {
-    private static let recipient = Option.operand("RECIPIENT", "whose counts they are")
+    fileprivate static let recipient = Option.operand("RECIPIENT", "whose counts they are")
+    fileprivate static let encoded = Option.flag(
+        "base64", "RECIPIENT is in base64, as 'badges export' has one that is not UTF-8 in recipient_b64")
     private static let count = Option.operand("COUNT", "from 0 to 2147483647")
     private static let app = Option.value("app", "TOPIC", "the apns-topic of the app; none unless given")
     fileprivate static let partition = Option.value(
@@ -17,12 +20,12 @@ extension Command {
             the last checkpoint. May be done while the service runs. All of the changelog
             is read unless the partition is named.
             """,
-        options: [.config, recipient, partition]
+        options: [.config, recipient, encoded, partition]
     ) { invocation in
-        let recipient = try invocation.required(recipient)
+        let recipient = try invocation.recipient()
         var found = 0
         try invocation.changelog().forEachView(of: invocation.partition()) { _, view in
-            found += view.exportLines(recipient: Array(recipient.utf8), invocation.print)
+            found += view.exportLines(recipient: recipient, invocation.print)
         }
         if found == 0 { invocation.console.error("no counts are kept of this recipient") }
         return .success
@@ -35,13 +38,13 @@ extension Command {
             Java clients put events whose key is the recipient, unless the partition is
             named. Refused while the service's group has members.
             """,
-        options: [.config, recipient, count, app, partition]
+        options: [.config, recipient, count, app, encoded, partition]
     ) { invocation in
-        let recipient = try invocation.required(recipient)
+        let recipient = try invocation.recipient()
         guard let count = try invocation.value(count, .integer(0...Int(Int32.max))) else { return .usage }
         let app = invocation.text(app) ?? ""
         var key: [UInt8] = []
-        let isAccount = Array(recipient.utf8).withUnsafeBytes { recipient in
+        let isAccount = recipient.withUnsafeBytes { recipient in
             Array(app.utf8).withUnsafeBytes { app in
                 ChangelogRecord.encodeKey(recipient, app, into: &key)
                 return Chain.isAccount(recipient, app)
@@ -57,7 +60,7 @@ extension Command {
         var found: (place: TopicPartition, view: ChangelogView, isHere: Bool)?
         try changelog.forEachView(of: number) { place, view in
             // In whichever app, and be they 0: all events of a recipient are in one partition.
-            let isHere = !view.keys(of: Array(recipient.utf8), { $0 != CountState(count: 0) }).isEmpty
+            let isHere = !view.keys(of: recipient, { $0 != CountState(count: 0) }).isEmpty
             if let found, isHere, found.isHere {
                 throw ProgramError.badData("counts are in \(found.place) and in \(place): name one by --partition")
             }
@@ -86,14 +89,14 @@ extension Command {
             They are 0 in the changelog afterwards, all of which is read unless the
             partition is named. Refused while the service's group has members.
             """,
-        options: [.config, recipient, partition]
+        options: [.config, recipient, encoded, partition]
     ) { invocation in
-        let recipient = try invocation.required(recipient)
+        let recipient = try invocation.recipient()
         let changelog = try invocation.changelog()
         try changelog.checkNobodyRuns()
         var count = 0
         try changelog.forEachView(of: invocation.partition()) { place, view in
-            let keys = view.keys(of: Array(recipient.utf8))
+            let keys = view.keys(of: recipient)
             // A record without a value would be older than the stored state, which would come back.
             if !keys.isEmpty { try changelog.set(keys, to: 0, view, in: place) }
             count += keys.count
@@ -106,6 +109,17 @@ extension Command {
 extension Invocation {
     fileprivate func changelog() throws -> ChangelogAccess {
         try ChangelogAccess(configuration(), console)
+    }
+
+    /// Whose counts are meant, which the shell may not be able to hand over.
+    fileprivate func recipient() throws(ProgramError) -> [UInt8] {
+        let text = try required(Command.recipient)
+        guard flag(Command.encoded) else { return Array(text.utf8) }
+        var bytes: [UInt8] = []
+        guard Base64.decode(text.utf8Span.span, into: &bytes) else {
+            throw .usage("\(Command.recipient.label): expected base64, found '\(text)'")
+        }
+        return bytes
     }
 
     fileprivate func partition() throws(ProgramError) -> Int? {

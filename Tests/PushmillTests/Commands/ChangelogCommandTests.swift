@@ -86,6 +86,22 @@ struct ChangelogCommandTests {
         #expect(beyond.error.contains("the topic push.badges has 5 partitions, numbered from 0"))
     }
 
+    @Test("A recipient that is not UTF-8 is named as the export has it: in base64")
+    func encoded() async {
+        let line = #"{"recipient_b64":"/wD+","app":"","count":4}"# + "\n"
+        await expect("badges set --base64 /wD+ 4", "")
+        await expect("badges export", line)
+        await expect("badges get --base64 /wD+", line)
+        await expect("badges set /wD+ 9", "")
+        await expect("badges delete --base64 /wD+", "1 counts deleted")
+        // "anna"
+        await expect("badges set anna 1", "")
+        await expect("badges delete --base64 YW5uYQ==", "1 counts deleted")
+        await expect("badges export", #"{"recipient":"/wD+","app":"","count":9}"# + "\n")
+        let mistake = await run("badges get --base64 anna!")
+        #expect(mistake.code == .usage && mistake.error.contains("RECIPIENT: expected base64, found 'anna!'"))
+    }
+
     @Test("A recipient that no event can count for gets no count")
     func nobody() async {
         for (length, code) in [(4092, .success), (4093, .usage)] as [(Int, ExitCode)] {
