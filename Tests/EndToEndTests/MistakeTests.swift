@@ -104,13 +104,14 @@ extension EndToEnd {
             let cluster = try MockCluster()
             let folder = try TemporaryFolder()
             let configuration = try Self.configure(cluster, folder)
-            let file = try folder.write("old", to: "events.jsonl")
+            let before = #"{"payload":"old"}"#
+            let file = try folder.write(before, to: "events.jsonl")
             let capture = try ServiceProcess(["capture", "--config", configuration, "--follow", "--output", file])
             try await folder.wait { $0.contains("events.jsonl.partial") }
             capture.send(SIGINT)
             try await capture.expectEnd(.exited(0))
             expect(capture.lines(with: "no record has come").count, is: 1)
-            try expect(FileBytes(path: file).bytes, is: Array("old".utf8))
+            try expect(FileBytes(path: file).bytes, is: Array(before.utf8))
             expect(folder.names, is: ["events.jsonl", "service.yaml"])
             try await capture.clear()
         }

@@ -24,10 +24,14 @@ extension Command {
         if capture.follows, invocation.text(.to) != nil {
             throw ProgramError.usage("--follow goes on for ever, and --to says where to end")
         }
+        let path = invocation.text(.file)
+        if let path, !CaptureFile.isReplaceable(path) {
+            let what = "'\(path)' is no capture, and would be overwritten: name another file, or remove it"
+            throw ProgramError.usage("\(Option.file.label): \(what)")
+        }
         let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
         let source = try configuration.read(invocation.range(of: topic))
         // A pipe opens when somebody reads it. Until then a signal ends the process, which would not come to see it.
-        let path = invocation.text(.file)
         let pipe = path.map { open($0, O_WRONLY | O_CLOEXEC) } ?? -1
         defer { if pipe >= 0 { close(pipe) } }
         _ = Signals.take([SIGINT, SIGTERM])

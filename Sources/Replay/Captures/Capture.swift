@@ -1,3 +1,4 @@
+import Glibc
 import PushmillKafka
 package import PushmillPayload
 
@@ -92,6 +93,16 @@ package final class CaptureFile: RecordSource {
                 "\(record.place) comes after \(partition)/\(before): a capture holds each record once, and those of a "
                     + "partition in order")
         }
+    }
+}
+
+extension CaptureFile {
+    /// Nothing is lost with it but a capture: it is one, or is empty, or not there, or a device or pipe.
+    package static func isReplaceable(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return true }
+        guard var lines = try? CaptureLines(path: path), let line = try? lines.next() else { return false }
+        return (try? RecordEnvelope(line: line.bytes)) != nil
     }
 }
 

@@ -120,12 +120,31 @@ struct TopicCommandTests {
         let kept = try scene.text(of: "new.jsonl")
         #expect(kept.contains(#""payload":"x0""#) && kept.split(separator: "\n").count == 1)
 
-        try scene.folder.write("old.jsonl", "of before\n")
+        let before = #"{"topic":"push.events","payload":"of before"}"# + "\n"
+        try scene.folder.write("old.jsonl", before)
         await expect(scene.run("capture --output FOLDER/old.jsonl").1, is: .internalFailure)
-        try expect(scene.text(of: "old.jsonl"), is: "of before\n")
+        try expect(scene.text(of: "old.jsonl"), is: before)
         for left in ["new.jsonl.partial", "old.jsonl.partial"] {
             #expect(access("\(scene.folder.path)/\(left)", F_OK) != 0)
         }
+    }
+
+    @Test("A file that is no capture stays; one that is, or is empty, is replaced")
+    func replacing() async throws {
+        try publish("x", to: "push.events")
+        let configuration = try text(of: "pushmill.yaml")
+        try folder.write("contacts.jsonl", #"{"id":"c1","name":"Zoë"}"#)
+        for name in ["pushmill.yaml", "contacts.jsonl"] {
+            let (terminal, code) = await run("capture --output FOLDER/\(name)")
+            #expect(code == .usage && terminal.error.contains("'\(folder.path)/\(name)' is no capture, and would be"))
+        }
+        try expect(text(of: "pushmill.yaml"), is: configuration)
+        try folder.write("capture.jsonl", "")
+        expect(symlink("capture.jsonl", "\(folder.path)/link.jsonl"), is: 0)
+        for name in ["capture.jsonl", "link.jsonl", "capture.jsonl.gz", "capture.jsonl.gz"] {
+            await expect(run("capture --output FOLDER/\(name)").1, is: .success)
+        }
+        #expect(try text(of: "capture.jsonl").contains(#""payload":"x""#))
     }
 
     private func text(of file: String) throws -> String {
