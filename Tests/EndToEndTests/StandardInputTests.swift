@@ -49,6 +49,26 @@ extension EndToEnd {
             #expect(closed.lines == ["pushmill: /dev/stdin:1: Bad file descriptor"] && closed.end == .exited(65))
         }
 
+        @Test(
+            "A capture and the counts to begin with come from a pipe as from a file",
+            arguments: ["cat FILE | COMMAND", "COMMAND < FILE"])
+        func replayed(_ shell: String) async throws {
+            let record = #"{"topic":"a","partition":0,"offset":0,"ts":1,"key":"anna","payload":"{\"aps\":{}}"}"#
+            let capture = try folder.write(record, to: "capture")
+            let golden = "--baseline '\(folder.path)/golden'"
+            let written = try await run("replay '\(capture)' \(golden) --update")
+            expect(written.end, is: .exited(0))
+            let counts = #"{"recipient":"anna","app":"","count":1}"#
+            for (command, text) in [("-", record), ("'\(capture)' --badges -", "\u{FEFF}\(counts)")] {
+                try folder.write(text, to: "contacts")
+                let replayed = try await run("replay \(command) \(golden)", shell)
+                #expect(replayed.lines.first == "1 records: 1 the same, 0 changed" && replayed.end == .exited(0))
+            }
+            try folder.write("{}", to: "contacts")
+            let mistake = try await run("replay '\(capture)' \(golden) --badges -", shell)
+            #expect(mistake.lines.first?.hasPrefix("pushmill: -: line 1") == true && mistake.end == .exited(65))
+        }
+
         @Test("A line that is no contact is named by its number")
         func mistake() async throws {
             try folder.write(#"{"id":"c1","name":"x"}"# + "\n" + #"{"id":"c2"}"#, to: "contacts")

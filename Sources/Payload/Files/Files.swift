@@ -1,8 +1,8 @@
 import CPushmillZlib
 import Glibc
 
-/// Reads a file from its beginning, or the standard input from where it stands, plain or compressed by gzip: its first
-/// bytes tell.
+/// Reads a file from its beginning, or the standard input (`-`) from where it stands, plain or compressed by gzip: its
+/// first bytes tell.
 package final class InputFile {
     private static let pieceSize = 256 << 10
 
@@ -17,9 +17,9 @@ package final class InputFile {
 
     /// Closes the descriptor that it is given in the end.
     package init(path: String, descriptor: Int32? = nil) throws(FileFailure) {
-        self.path = path
+        self.path = path == "-" ? "/dev/stdin" : path
         // By its name it would be opened anew: a file from its beginning, a socket or another user's pipe not at all.
-        let isInput = path == "/dev/stdin"
+        let isInput = self.path == "/dev/stdin"
         self.descriptor =
             descriptor ?? (isInput ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC))
         stream.initialize(to: z_stream())
@@ -57,6 +57,13 @@ package final class InputFile {
             piece = try inflated()
         }
         return piece
+    }
+
+    /// All that is left, without a byte order mark.
+    package func rest() throws(FileFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while case let piece = try next(), !piece.isEmpty { bytes += piece }
+        return bytes.starts(with: ByteOrderMark.bytes) ? Array(bytes.dropFirst(ByteOrderMark.bytes.count)) : bytes
     }
 
     /// Reads on, behind a first byte that tells too little; false at the end. zlib itself would end where another process

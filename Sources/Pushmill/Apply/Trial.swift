@@ -34,7 +34,8 @@ extension Configuration {
 }
 
 extension Option {
-    static let badges = value("badges", "FILE", "counts to begin with, as 'badges export' writes them")
+    static let badges = value(
+        "badges", "FILE", "counts to begin with, as 'badges export' writes them; '-' for standard input")
 }
 
 extension Invocation {
@@ -42,9 +43,9 @@ extension Invocation {
     func badgeCounts() throws(ProgramError) -> BadgeCounts? {
         guard let path = text(.badges) else { return nil }
         do {
-            return try BadgeCounts(lines: FileBytes(path: path, limit: 8 << 30).bytes)
+            return try BadgeCounts(lines: InputFile(path: path).rest())
         } catch {
-            throw .badData(error is FileUnreadable ? "\(error)" : "\(path): \(error)")
+            throw .badData(error is FileFailure ? "\(error)" : "\(path): \(error)")
         }
     }
 }

@@ -151,7 +151,7 @@ extension Command {
         let console = invocation.console
         var count = 0
         do {
-            _ = try ContactStore(state).importLines(path == "-" ? "/dev/stdin" : path) {
+            _ = try ContactStore(state).importLines(path) {
                 count = $0
                 console.status?("\($0) contacts")
             }

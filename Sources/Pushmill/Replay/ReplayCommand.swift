@@ -46,6 +46,9 @@ struct ReplayCommand {
         }
         let inputs =
             try [invocation.required(.input), invocation.required(.config)] + baselines + invocation.texts(.badges)
+        guard inputs.count(where: { ["-", "/dev/stdin"].contains($0) }) < 2 else {
+            throw .usage("the standard input is read once, and named twice")
+        }
         for option in [Option.json, .junit, .html] {
             guard let path = invocation.text(option), inputs.contains(where: { Self.areOneFile($0, path) }) else {
                 continue
@@ -168,7 +171,7 @@ extension Command {
 }
 
 extension Option {
-    static let input = operand("INPUT", "a capture, or topic:NAME")
+    static let input = operand("INPUT", "a capture, or topic:NAME; '-' for standard input")
     static let baseline = repeated("baseline", "FILE", "what to compare with: a golden capture, or topic:NAME")
     static let ignore = repeated(
         "ignore", "FIELD", "may differ: a JSON Pointer, header:NAME, key, timestamp, payload or layout")

@@ -243,7 +243,7 @@ struct ApplyTests {
     @Test("A file of counts that is not there is named once")
     func noCounts() async throws {
         let (terminal, _) = try await apply("greeting", "--badges /nowhere", payload)
-        expect(terminal.error, is: "pushmill: cannot read /nowhere: No such file or directory")
+        expect(terminal.error, is: "pushmill: /nowhere: No such file or directory")
     }
 
     @Test(
