@@ -162,6 +162,7 @@ public enum PayloadError: Error, Equatable {
 public enum JSONFault: String, Sendable {
     case unexpectedEnd = "unexpected end"
     case unexpectedByte = "unexpected byte"
+    case byteOrderMark = "byte order mark"
     case missingName = "expected a member name"
     case missingColon = "expected a colon"
     case missingSeparator = "expected a comma or the closing bracket"

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Pushmill
+import PushmillPayload
 
 /// Something that does not come out as a golden file has it.
 public struct GoldenChange: Sendable, Equatable, CustomStringConvertible {
@@ -60,8 +61,8 @@ extension StageTest {
     private static func text(_ path: String) throws -> String { String(decoding: try bytes(path), as: UTF8.self) }
 
     /// Without the line end that editors leave behind it.
-    private static func bytes(_ path: String) throws -> Data {
-        var bytes = try Data(contentsOf: URL(filePath: path))
+    private static func bytes(_ path: String) throws -> [UInt8] {
+        var bytes = try FileBytes(path: path).bytes
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         return bytes

@@ -103,8 +103,12 @@ struct JSONTokens {
         return start + literal.utf8CodeUnitCount
     }
 
+    @inline(never)
     func fault(_ fault: JSONFault, _ at: Int) -> PayloadError {
-        .notJSON(offset: at, fault: at >= end ? .unexpectedEnd : fault)
+        guard at < end else { return .notJSON(offset: at, fault: .unexpectedEnd) }
+        // Nobody sees it in the text.
+        let isMark = UnsafeBufferPointer(start: bytes + at, count: end - at).starts(with: ByteOrderMark.bytes)
+        return .notJSON(offset: at, fault: isMark && fault == .unexpectedByte ? .byteOrderMark : fault)
     }
 }
 

@@ -25,7 +25,7 @@ struct JSONGrammarTests {
             ("[1,", 3, .unexpectedEnd), (#"{"a"#, 3, .unexpectedEnd), (#"{"a""#, 4, .unexpectedEnd),
             (#"{"a":"#, 5, .unexpectedEnd), (#""a\"#, 3, .unexpectedEnd), (#""\u12"#, 5, .unexpectedEnd),
             ("-", 1, .unexpectedEnd), ("1.", 2, .unexpectedEnd), ("1e", 2, .unexpectedEnd), ("tru", 3, .unexpectedEnd),
-            ("nul", 3, .unexpectedEnd), ("\u{FEFF}{}", 0, .unexpectedByte), ("'a'", 0, .unexpectedByte),
+            ("nul", 3, .unexpectedEnd), ("\u{FEFF}{}", 0, .byteOrderMark), ("'a'", 0, .unexpectedByte),
             ("truE", 3, .unexpectedByte), ("NaN", 0, .unexpectedByte), ("Infinity", 0, .unexpectedByte),
             ("+1", 0, .unexpectedByte), (".5", 0, .unexpectedByte), ("[,1]", 1, .unexpectedByte),
             ("[1,]", 3, .unexpectedByte),

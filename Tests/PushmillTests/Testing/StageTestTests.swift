@@ -248,11 +248,11 @@ struct StageTestTests {
         try await expect(test.changes(in: folder.path, isUpdate: true), is: [])
         try await expect(test.changes(in: folder.path), is: [])
 
-        // As editors of other systems end lines.
-        try folder.write("recipient: bert\r\nx: 1\r\n", to: "anna.headers")
-        try folder.write(payload.replacing(":1", with: ": 1"), to: "nobody.json")
+        // As editors of other systems begin files and end lines.
+        try folder.write("\u{FEFF}recipient: bert\r\nx: 1\r\n", to: "anna.headers")
+        try folder.write("\u{FEFF}" + payload.replacing(":1", with: ": 1"), to: "nobody.json")
         folder.delete("nobody.expected")
-        try folder.write("modified: greeting=ok\r\n\(payload)\r\n", to: "nobody.expected")
+        try folder.write("\u{FEFF}modified: greeting=ok\r\n\(payload)\r\n", to: "nobody.expected")
         try folder.write("passed: \n", to: "gone.expected")
         try await expect(
             test.changes(in: folder.path).map(\.description),
