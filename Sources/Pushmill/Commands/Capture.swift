@@ -42,8 +42,13 @@ extension Command {
             signal(SIGHUP) { _ in raise(SIGTERM) }
         }
         let console = invocation.console
-        let progress = Progress(console, total: capture.follows ? nil : Int(clamping: source.span))
+        let total = min(capture.limit, capture.follows ? .max : Int(clamping: source.span))
+        // Among the records it would stand in their lines.
+        let isShown = path != nil || !console.isTerminal
+        let progress = Progress(isShown ? console.status : nil, total: total == .max ? nil : total)
         defer { progress.clear() }
+        // Nothing may come for long.
+        progress.show(0)
         let file = try path.map { path in try ReportFile(path: path) }
         var count = 0
         do {

@@ -58,8 +58,8 @@ struct Progress {
     /// How many records there are, where that is known.
     private let total: Int?
 
-    init(_ console: Console, total: Int?) {
-        show = console.status
+    init(_ show: (@Sendable (String) -> Void)?, total: Int?) {
+        self.show = show
         self.total = total
     }
 

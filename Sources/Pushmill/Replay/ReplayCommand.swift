@@ -90,7 +90,7 @@ struct ReplayCommand {
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
         let baseline = try await baseline(golden)
         let replay = ReplayRun(source, candidate, baseline: baseline, keepsLines: golden != nil, settings: settings)
-        let progress = Progress(console, total: (source as? TopicRecords).map { Int(clamping: $0.span) })
+        let progress = Progress(console.status, total: (source as? TopicRecords).map { Int(clamping: $0.span) })
         defer { progress.clear() }
         let summary = try await run(replay, golden, progress)
         progress.clear()

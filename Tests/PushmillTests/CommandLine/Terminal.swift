@@ -8,7 +8,7 @@ final class Terminal: Sendable {
     private let registry: StageRegistry
     private let isTerminal: Bool
     private let input: Mutex<[UInt8]>
-    private let written = Mutex<(output: [String], error: [String])>(([], []))
+    private let written = Mutex<(output: [String], error: [String], status: [String])>(([], [], []))
 
     /// The input comes in pieces of a few bytes.
     init(registry: StageRegistry = StageRegistry(), input: String = "", isTerminal: Bool = false) {
@@ -19,6 +19,8 @@ final class Terminal: Sendable {
 
     var output: String { written.withLock { $0.output.joined(separator: "\n") } }
     var error: String { written.withLock { $0.error.joined(separator: "\n") } }
+    /// Each time that progress was shown.
+    var status: [String] { written.withLock { $0.status } }
 
     private func surroundings(_ environment: [String: String]) -> Surroundings {
         let console = Console(
@@ -29,7 +31,8 @@ final class Terminal: Sendable {
                     defer { rest = Array(rest.dropFirst(7)) }
                     return Array(rest.prefix(7))
                 }
-            }, isTerminal: isTerminal)
+            },
+            status: { [self] text in written.withLock { $0.status.append(text) } }, isTerminal: isTerminal)
         return Surroundings(
             registry: registry, environment: environment, console: console)
     }

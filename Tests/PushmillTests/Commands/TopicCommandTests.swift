@@ -147,6 +147,20 @@ struct TopicCommandTests {
         #expect(try text(of: "capture.jsonl").contains(#""payload":"x""#))
     }
 
+    @Test("A capture that waits for records shows how far it is, but not among the records", .timeLimit(.minutes(1)))
+    func waiting() async throws {
+        let terminal = Terminal(registry: StageRegistry(adding: []))
+        let capture = "capture --config \(folder.file) --follow --limit 1 --output \(folder.path)/capture.jsonl"
+        async let code = terminal.run(Program.commands, capture)
+        while terminal.status.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        try publish("x", to: "push.events")
+        await expect(code, is: .success)
+        let bars = [String(repeating: " ", count: 30), String(repeating: "#", count: 30)]
+        expect(Array(terminal.status.prefix(2)), is: ["[\(bars[0])] 0%  0 records", "[\(bars[1])] 100%  1 records"])
+        await expect(run("capture", isTerminal: true).0.status, is: [])
+        await expect(run("capture").0.status.first, is: "[\(bars[0])] 0%  0 records")
+    }
+
     private func text(of file: String) throws -> String {
         String(decoding: try FileBytes(path: "\(folder.path)/\(file)").bytes, as: UTF8.self)
     }
