@@ -47,6 +47,11 @@ static inline int32_t pushmill_icu_likely(const char *name, char *likely, UError
     return U_SUCCESS(*status) && count < ULOC_FULLNAME_CAPACITY ? count : 0;
 }
 
+/// The code of a script by its code or its English name: `Latn` of `latin`. NULL for what is none.
+static inline const char *pushmill_icu_script(const char *name) {
+    return u_getPropertyValueName(UCHAR_SCRIPT, u_getPropertyValueEnum(UCHAR_SCRIPT, name), U_SHORT_PROPERTY_NAME);
+}
+
 // Plural rules
 
 static inline UPluralRules *pushmill_icu_plural_rules_open(const char *locale, UErrorCode *status) {

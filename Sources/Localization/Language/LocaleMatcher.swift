@@ -77,13 +77,11 @@ package struct LocaleMatcher: Sendable {
     static func wishes(in list: UnsafeBufferPointer<UInt8>) -> [LocaleName] {
         let items = list.split(separator: UInt8(ascii: ",")).compactMap { item -> (wish: LocaleName, weight: Double)? in
             // A device's own identifier has keywords at its end: `th_TH@calendar=gregorian;numbers=latn`.
-            let tag = item.prefix { $0 != UInt8(ascii: "@") }
-            let parts = tag.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { part in
-                String(decoding: part, as: UTF8.self).filter { $0 != " " && $0 != "\t" }
-            }
-            guard let wish = LocaleName(parts[0]), let weight = weight(parts.dropFirst()), weight > 0 else {
-                return nil
-            }
+            let sides = String(decoding: item, as: UTF8.self).filter { $0 != " " && $0 != "\t" }
+                .split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+            let parts = sides[0].split(separator: ";", omittingEmptySubsequences: false)
+            let tag = tag(parts[0], modifier: sides.count > 1 ? sides[1] : "")
+            guard let wish = LocaleName(tag), let weight = weight(parts.dropFirst()), weight > 0 else { return nil }
             return (wish, weight)
         }
         // A sort that keeps equally wanted ones in their order.
@@ -91,7 +89,24 @@ package struct LocaleMatcher: Sendable {
             .map(\.element.wish)
     }
 
-    private static func weight(_ parameters: ArraySlice<String>) -> Double? {
+    /// Puts the script where a tag has it: Java's names have it last (`zh_TW_#Hant_x-java`), and those of POSIX behind
+    /// what the text is encoded in (`sr_RS.UTF-8@latin`).
+    private static func tag(_ name: Substring, modifier: Substring) -> String {
+        let sides = name.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let own = sides[0].prefix { $0 != "." }.split(omittingEmptySubsequences: false) { "_-".contains($0) }
+        guard let language = own.first else { return "" }
+        var others = own.dropFirst()
+        var script = modifier
+        if sides.count > 1 {
+            // Variants of Java's are none of a tag's: `th_TH_TH_#u-nu-thai`.
+            others = others.prefix(1).filter { !$0.isEmpty }[...]
+            script = sides[1].prefix { !"_-".contains($0) }
+        }
+        if let code = LocaleName.script(script), others.first?.count != 4 { others.insert(code, at: others.startIndex) }
+        return ([language] + others).joined(separator: "-")
+    }
+
+    private static func weight(_ parameters: ArraySlice<Substring>) -> Double? {
         guard let parameter = parameters.first else { return 1 }
         guard parameters.count == 1, parameter.hasPrefix("q=") || parameter.hasPrefix("Q=") else { return nil }
         return Double(parameter.dropFirst(2))

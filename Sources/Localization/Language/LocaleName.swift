@@ -64,6 +64,11 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
     /// The script that the language has unless a name says otherwise.
     static func usualScript(of language: String) -> String? { Parts(language).likelyScript }
 
+    /// The code of a script by its code or its English name, in any case.
+    static func script(_ name: Substring) -> Substring? {
+        pushmill_icu_script(String(name)).map { Substring(String(cString: $0)) }
+    }
+
     package static func == (left: LocaleName, right: LocaleName) -> Bool { left.icuName == right.icuName }
     package func hash(into hasher: inout Hasher) { hasher.combine(icuName) }
 

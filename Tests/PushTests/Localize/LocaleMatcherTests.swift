@@ -33,6 +33,16 @@ struct LocaleMatcherTests {
                 ("zh-Hans", "zh zh-CN zh-SG zh-Hans zh-Hans-HK zh-Hans-CN yue-CN yue-Hans wuu cmn zh_CN"),
                 ("zh-Hant", "zh-Hant zh-TW zh_Hant_TW zh-Hant-TW"),
                 ("zh-Hant-HK", "zh-HK zh-MO zh-Hant-HK zh-Hant-MO yue yue-HK yue-Hant"),
+                // As Java and POSIX write them.
+                ("zh-Hant", "zh_TW_#Hant zh__#Hant zh_TW_#Hant-x-foo zh_TW_#Hant_x-java zh_TW.Big5"),
+                ("zh-Hant-HK", "zh_HK_#Hant zh_HK_#Hant_u-nu-latn"),
+                ("zh-Hans", "zh_HK_#Hans zh_CN_#Hans zh_CN.GB18030"),
+                ("sr-Latn", "sr_RS_#Latn sr__#Latn sr_RS_WIN_#Latn sr_RS@latin sr_RS.UTF-8@latin sr-Latn_RS@latin"),
+                ("sr", "sr_RS.UTF-8 sr_RS@cyrillic sr_RS_#Cyrl sr_RS@euro sr_Cyrl_RS@latin"),
+                ("ca", "ca_ES.UTF-8@valencia ca_ES@euro"),
+                ("de", "de_DE.UTF-8; xx, de_AT.ISO-8859-1@euro, es; de_DE_#Latn"),
+                ("th", "th_TH_TH_#u-nu-thai th_TH.TIS-620"),
+                (nil, "_GB _DE_#Latn #Latn .UTF-8 @latin C POSIX C.UTF-8 uz_UZ@cyrillic uz_UZ_#Cyrl"),
                 (nil, "uk ku kmr be gl eu bs hr sk lb gsw af fy mk sq tl fil ms ka bn ur-PK uz az kk mn xx tlh und *"),
             ]),
         Sample(
