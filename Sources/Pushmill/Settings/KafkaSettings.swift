@@ -19,11 +19,14 @@ package struct KafkaSettings: Sendable {
 
     init(from settings: inout SettingReader) {
         let common = settings.properties(
-            besides: ["consumer", "producer"], defaults: KafkaDefaults.common, format: KafkaSettings.format)
+            besides: ["consumer", "producer"], defaults: KafkaDefaults.common, format: KafkaSettings.format,
+            problem: KafkaSettings.unknown)
         func read(_ key: String, _ defaults: [(name: String, value: String)]) -> [SettingProperty] {
             // What is set for both clients is not undone by a default for one of them.
             let open = defaults.filter { standard in !common.contains { $0.name == standard.name } }
-            return settings.map(key) { $0.properties(defaults: open, format: KafkaSettings.format) }
+            return settings.map(key) {
+                $0.properties(defaults: open, format: KafkaSettings.format, problem: KafkaSettings.unknown)
+            }
         }
         self.common = common
         consumer = read("consumer", KafkaDefaults.consumer)
@@ -73,6 +76,16 @@ package struct KafkaSettings: Sendable {
     /// long as a member's session lasts, unless set.
     package var transactionTimeout: Int {
         properties(for: .producer)["transaction.timeout.ms"].flatMap { Int($0) } ?? 6_000
+    }
+
+    /// Nil for a name that librdkafka knows, be it of a secret's file.
+    private static func unknown(_ name: String) -> String? {
+        let property = secret(ofFile: name) ?? name
+        let candidates = KnownProperty.all.lazy.map(\.name)
+        guard !candidates.contains(property), ClientProperties.problem(with: property, value: "-") != nil else {
+            return nil
+        }
+        return "librdkafka has no such property" + Spelling.question(property, candidates)
     }
 
     private static func format(_ name: String) -> SettingFormat<String> {

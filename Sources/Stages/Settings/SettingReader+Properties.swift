@@ -21,10 +21,10 @@ extension SettingProperty: CustomStringConvertible, CustomReflectable {
 extension SettingReader {
     /// All keys that nobody has asked for, `maps` aside, as scalars under their own names. Where a variable sets one,
     /// `_` stands for the dot: `…_SESSION_TIMEOUT_MS` is `session.timeout.ms`. `…_FILE` at the end is `…-file`: where a
-    /// secret is.
+    /// secret is. `problem` says what is wrong with the name of one that has no value, and is in no answer.
     public mutating func properties(
         besides maps: [String] = [], defaults: [(name: String, value: String)] = [],
-        format: (_ name: String) -> SettingFormat<String>
+        format: (_ name: String) -> SettingFormat<String>, problem: (_ name: String) -> String? = { _ in nil }
     ) -> [SettingProperty] {
         var names = defaults.map(\.name)
         for member in members where !(maps + asked + names).contains(member.key) { names.append(member.key) }
@@ -41,7 +41,10 @@ extension SettingReader {
             let format = format(name)
             let standard = defaults.first { $0.name == name }?.value
             let found = find(name)
-            guard let value = found.flatMap({ parse($0, format, path(to: name)) }) ?? standard else { return nil }
+            guard let value = found.flatMap({ parse($0, format, path(to: name)) }) ?? standard else {
+                if found == nil, let problem = problem(name) { report(name, problem) }
+                return nil
+            }
             show(name, .scalar(format.render(value)))
             return SettingProperty(name: name, value: value, place: found?.place)
         }

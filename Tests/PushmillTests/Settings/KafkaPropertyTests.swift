@@ -108,6 +108,22 @@ struct KafkaPropertyTests {
     }
 
     @Test(
+        "One that it does not know is told also where it has no value; of one that it knows the default holds then",
+        arguments: [
+            ("nonsense.ms: ", "1:23: kafka.nonsense.ms"), ("nonsense.password-file: ", "kafka.nonsense.password-file"),
+            ("consumer: { nonsense.ms: ~ }", "1:35: kafka.consumer.nonsense.ms"),
+            ("'sasl.password:geheim': ", "kafka.sasl.password…"), ("sasl.password: ", nil), ("linger.ms: ", nil),
+            ("sasl.password-file: ", nil), ("producer: { linger.ms: , compression.codec: }", nil),
+        ] as [(String, String?)])
+    func unset(property: String, problem: String?) {
+        let problems = Reading("kafka: { \(property)}").problems
+        expect(problems.count, is: problem == nil ? 0 : 1)
+        if let problem, let told = problems.first {
+            #expect(told.contains("\(problem): librdkafka has no such property") && !told.contains("geheim"))
+        }
+    }
+
+    @Test(
         "A client's name that would spoil its statistics is told",
         arguments: ["client.id: 'a\"b'", "consumer: { client.id: 'a\\b' }", "producer: { client.id: \"a\\tb\" }"])
     func clientNames(property: String) {
