@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import PushmillPayload
 
 /// Makes tables of catalog files, and goes on after what is wrong.
@@ -20,6 +21,12 @@ package struct CatalogReader {
     static func read(folder: String, base: LocaleName) -> CatalogReader {
         var reader = CatalogReader()
         for file in CatalogFile.files(in: folder, base: base, problems: &reader.problems) {
+            var status = stat()
+            if stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO {
+                // To open it waits for who writes to it, maybe for ever.
+                reader.problems.append(CatalogProblem(file: file.path, message: "is a pipe, and no file"))
+                continue
+            }
             do throws(FileUnreadable) {
                 reader.read(try FileBytes(path: file.path).bytes, of: file.path, locale: file.locale)
             } catch {

@@ -1,3 +1,4 @@
+import Glibc
 import PushmillTestSupport
 import Testing
 
@@ -250,6 +251,13 @@ struct MalformedCatalogTests {
                 "en.lproj/Localizable.strings:1:5: %#@m@ names no variable of this key",
                 "en.lproj/Localizable.strings:1:18: %#@n@ names no variable of this key",
             ])
+    }
+
+    @Test("A pipe among the files, to which nobody may ever write, is told and not opened")
+    func pipe() throws {
+        let fixture = try CatalogFixture([Self.strings: "a = b;"])
+        try #require(mkfifo("\(fixture.folder)/\(Self.dict)", 0o600) == 0)
+        expect(fixture.problems(), is: ["\(Self.dict): is a pipe, and no file"])
     }
 
     @Test("A folder without the default locale, or none at all, is refused")
