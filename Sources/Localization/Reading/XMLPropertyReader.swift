@@ -106,7 +106,10 @@ struct XMLPropertyReader {
         let code =
             name.hasPrefix("#x")
             ? UInt32(name.dropFirst(2), radix: 16) : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
-        guard let scalar = Self.entities[name] ?? code.flatMap(Unicode.Scalar.init) else {
+        // A number takes no sign, and none is the character zero.
+        guard !name.contains(where: { "+-".contains($0) }), code != 0,
+            let scalar = Self.entities[name] ?? code.flatMap(Unicode.Scalar.init)
+        else {
             throw source.problem(at: start, "unknown entity &\(name);")
         }
         return scalar
