@@ -73,11 +73,11 @@ final class Client: Sendable {
         // librdkafka 2.0.2 may never end one that has failed, or that has read a topic which was deleted.
         let sinks = sinks
         nonisolated(unsafe) let handle = handle
-        let ended = DispatchSemaphore(value: 0)
-        DispatchQueue(label: "pushmill.remains").async {
+        // A semaphore would wait until a time of day, which may be set back meanwhile.
+        let ended = DispatchGroup()
+        DispatchQueue(label: "pushmill.remains").async(group: ended) {
             rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
             withExtendedLifetime(sinks) {}
-            ended.signal()
         }
         _ = ended.wait(timeout: .now() + Self.endPatience)
     }
