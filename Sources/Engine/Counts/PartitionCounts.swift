@@ -25,6 +25,10 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// Acknowledged and not on the disk yet, of accounts in memory; an account's later state is behind its earlier one.
     private var rows: [Row] = []
     private var rowsToCompact = fewestToCompact
+    /// The rows that are being written, sorted, each account's once; so many are.
+    private var writing: [Row] = []
+    private var written = 0
+    private var writingPosition: RecordPosition?
     /// So many a disk that is full has not taken while they were restored.
     private var rowsRefused = 0
     /// More than are written at once, unless the disk fails.
@@ -165,24 +169,50 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     }
 
     /// Rows that wait to be written behind. An account that was stored more than once may count as often.
-    package var pendingRows: Int { rows.count }
+    package var pendingRows: Int { rows.count + writing.count - written }
 
-    /// Writes them, and the position, in one transaction of the disk; a nil position leaves the disk's as it is. False when
-    /// that failed: nothing is lost, and it is to be tried again.
-    package mutating func writeBehind(at position: RecordPosition?) -> Bool {
-        compactRows()
-        if rows.isEmpty, position == nil || position == disk.position { return true }
-        if disk.highest == nil, disk.position == nil, !rows.isEmpty { filter = CountFilter(bytes: budget / 16) }
-        guard disk.write(rows, at: position) else { return false }
-        for row in rows {
-            if let cell = table.find(row.account) { table[cell].flags.remove(.pending) }
-            filter?.add(row.account)
+    /// Writes them, `most` at once, each time in one transaction of the disk; the last time also the position that was given
+    /// the first time, where the disk's stays as it is if that was nil. False when that failed: nothing is lost, and it is
+    /// to be tried again.
+    package mutating func writeBehind(_ most: Int = .max, at position: RecordPosition?) -> Bool {
+        if most == .max { takeBackRows() }
+        if writing.isEmpty {
+            compactRows()
+            if rows.isEmpty, position == nil || position == disk.position { return true }
+            if disk.highest == nil, disk.position == nil, !rows.isEmpty { filter = CountFilter(bytes: budget / 16) }
+            swap(&writing, &rows)
+            writingPosition = position
+            rowsToCompact = Self.fewestToCompact
         }
+        let piece = Array(writing[written...].prefix(most))
+        let isLast = written + piece.count == writing.count
+        guard disk.write(piece, at: isLast ? writingPosition : nil) else {
+            takeBackRows()
+            return false
+        }
+        for row in piece {
+            filter?.add(row.account)
+            // A later state of the account may wait again, where any waits.
+            guard let cell = table.find(row.account), rows.isEmpty || table[cell].state == row.state else { continue }
+            table[cell].flags.remove(.pending)
+        }
+        written += piece.count
+        guard isLast else { return true }
         if filter?.isFull ?? false { filter = nil }
-        rows.removeAll(keepingCapacity: rows.capacity <= Self.keptCapacity)
-        rowsToCompact = Self.fewestToCompact
+        writing.removeAll(keepingCapacity: writing.capacity <= Self.keptCapacity)
+        written = 0
         rowsRefused = 0
         return true
+    }
+
+    /// Some of the rows are written, and others of the same time are not.
+    package var isWritingBehind: Bool { !writing.isEmpty }
+
+    private mutating func takeBackRows() {
+        guard !writing.isEmpty else { return }
+        rows.insert(contentsOf: writing[written...], at: 0)
+        writing = []
+        written = 0
     }
 
     /// Sorts the rows, and keeps an account's latest, the last of equal ones: there are never more than twice as many as
@@ -264,6 +294,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         guard disk.clear() else { return false }
         table = CountTable()
         (wanted, rows, undo) = ([], [], [])
+        (writing, written) = ([], 0)
         (highest, restored, staleAccounts) = (nil, nil, [])
         rowsRefused = 0
         filter = nil

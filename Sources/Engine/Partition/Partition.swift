@@ -135,12 +135,12 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         changelogEnd = stored
     }
 
-    /// What the changelog has goes to the disk. False when that failed; nothing is lost then.
-    mutating func writeBehind() -> Bool {
+    /// What the changelog has goes to the disk, or so many rows of it. False when that failed; nothing is lost then.
+    mutating func writeBehind(_ most: Int = .max) -> Bool {
         guard isRestored else { return true }
         // What is to be written anew would not be found again by who reads on from there.
         let end = changes.rewrites == 0 ? changelogEnd : nil
-        return counts?.value.writeBehind(at: end) ?? true
+        return counts?.value.writeBehind(most, at: end) ?? true
     }
 
     /// Goes back to the last commit.

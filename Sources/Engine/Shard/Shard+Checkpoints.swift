@@ -6,7 +6,7 @@ import PushmillStores
 extension Shard where Ports: ~Copyable {
     /// The longest that what is stored waits for the disk: the more it is at once, the fewer pages a row costs.
     static var writeBehindInterval: Duration { .seconds(10) }
-    /// Rows that are written between two batches of messages, which wait as long: a millisecond, or a partition's.
+    /// Rows that are written between two batches of messages, which wait as long: about a millisecond.
     private static var writeBehindRows: Int { 256 }
     private static var recommitDelay: Duration { .seconds(5) }
 
@@ -192,22 +192,29 @@ extension Shard where Ports: ~Copyable {
         var written = 0
         while written < Self.writeBehindRows, nextWritten < partitions.count {
             let index = Int32(nextWritten)
-            nextWritten += 1
-            guard hasRowsToWrite(index) else { continue }
-            // Each file costs about as much as so many rows.
-            written += 32 + (partitions[index].counts?.value.pendingRows ?? 0)
-            guard !partitions[index].writeBehind() else { continue }
-            if partitions[index].counts?.value.disk.isTaken ?? false {
-                failDisk(of: index)
-            } else {
-                ports.tell(.diskFailed(partitions[index].place))
+            guard hasRowsToWrite(index) else {
+                nextWritten += 1
+                continue
             }
+            // Each file costs about as much as so many rows.
+            written += 32 + min(partitions[index].counts?.value.pendingRows ?? 0, Self.writeBehindRows)
+            writeBehind(index)
+            if partitions[index].counts?.value.isWritingBehind != true { nextWritten += 1 }
         }
         guard nextWritten == partitions.count else { return }
         nextWritten = 0
         nextWriting = .never
         storedSinceWriting = 0
         for index in partitions.indices where hasRowsToWrite(index) { nextWriting = now + Self.writeBehindInterval }
+    }
+
+    private mutating func writeBehind(_ index: Int32) {
+        guard !partitions[index].writeBehind(Self.writeBehindRows) else { return }
+        if partitions[index].counts?.value.disk.isTaken ?? false {
+            failDisk(of: index)
+        } else {
+            ports.tell(.diskFailed(partitions[index].place))
+        }
     }
 
     private mutating func hasRowsToWrite(_ index: Int32) -> Bool {

@@ -35,6 +35,8 @@ struct PartitionCountsModelTests {
         var model = Model()
         var unstored: [(Int, CountState)] = []
         var (offset, entry, end): (Int64, UInt32, Int64) = (0, 0, 0)
+        // What was stored when the disk was given a position.
+        var storedAt: [RecordPosition: [Int: CountState]] = [:]
         for _ in 0..<400 {
             disk.isFailing = random.once(in: 10)
             switch Int.random(in: 0..<12, using: &random) {
@@ -77,10 +79,17 @@ struct PartitionCountsModelTests {
                 }
                 unstored = []
             case 8:
-                let isWritten = counts.writeBehind(at: random.once(in: 3) ? nil : position(end))
+                // Others are stored between two pieces of a round.
+                let most = random.pick([1, 7, .max])
+                let place = random.once(in: 3) ? nil : position(end)
+                if let place { storedAt[place] = model.stored }
+                let isWritten = counts.writeBehind(most, at: place)
                 #expect(isWritten || disk.isFailing)
                 end += 1
-                if isWritten {
+                for (number, state) in disk.position.flatMap({ storedAt[$0] }) ?? [:] {
+                    #expect(try #require(disk.rows[account(number)]) >= state)
+                }
+                if isWritten, most == .max {
                     let pending = counts.pendingRows
                     expect(pending, is: 0)
                     for (number, state) in model.stored { expect(disk.rows[account(number)], is: state) }
