@@ -6,8 +6,11 @@ import PushmillStores
 extension Shard where Ports: ~Copyable {
     /// The longest that what is stored waits for the disk: the more it is at once, the fewer pages a row costs.
     static var writeBehindInterval: Duration { .seconds(10) }
-    /// Rows that are written between two batches of messages, which wait as long: about a millisecond.
+    /// Rows after which no other partition's are written before the next batch of messages.
     private static var writeBehindRows: Int { 256 }
+    /// Of one partition at once: messages wait some 4 ms. With fewer a round would last so long that after a kill much more
+    /// of the changelog is to be read.
+    private static var writeBehindPiece: Int { 1024 }
     private static var recommitDelay: Duration { .seconds(5) }
 
     mutating func advanceCheckpoint() {
@@ -197,7 +200,7 @@ extension Shard where Ports: ~Copyable {
                 continue
             }
             // Each file costs about as much as so many rows.
-            written += 32 + min(partitions[index].counts?.value.pendingRows ?? 0, Self.writeBehindRows)
+            written += 32 + (partitions[index].counts?.value.pendingRows ?? 0)
             writeBehind(index)
             if partitions[index].counts?.value.isWritingBehind != true { nextWritten += 1 }
         }
@@ -209,7 +212,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func writeBehind(_ index: Int32) {
-        guard !partitions[index].writeBehind(Self.writeBehindRows) else { return }
+        guard !partitions[index].writeBehind(Self.writeBehindPiece) else { return }
         if partitions[index].counts?.value.disk.isTaken ?? false {
             failDisk(of: index)
         } else {

@@ -86,8 +86,8 @@ struct ShardRestoreTests {
         disk.isFull = false
         // Messages may come between some rows and the next.
         expect(shard.turn(after: .seconds(10)), is: shard.ports.now)
-        #expect(disk.rows.count == 256 && disk.position == nil)
-        for _ in 1..<24 { shard.turn() }
+        #expect(disk.rows.count == 1_024 && disk.position == nil)
+        for _ in 1..<6 { shard.turn() }
         #expect(disk.rows.count == 6_000 && disk.position?.offset == 5_999)
     }
 
