@@ -18,8 +18,8 @@ package final class Run {
     private var identities = 10
     private(set) var turns = 0
     static let turnLimit = 600_000
-    /// In a simulated second, at most: one whose transaction is aborted in vain turns some 60 times.
-    static let idleTurns = 100
+    /// In a simulated second, at most.
+    static let idleTurns = 40
 
     package init(_ scenario: Scenario, isHistoryKept: Bool = false) {
         self.scenario = scenario
