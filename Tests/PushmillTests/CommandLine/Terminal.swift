@@ -8,6 +8,7 @@ final class Terminal: Sendable {
     private let registry: StageRegistry
     private let isTerminal: Bool
     private let input: Mutex<[UInt8]>
+    private let shown = AsyncStream.makeStream(of: Void.self)
     private let written = Mutex<(output: [String], error: [String], status: [String])>(([], [], []))
 
     /// The input comes in pieces of a few bytes.
@@ -22,6 +23,9 @@ final class Terminal: Sendable {
     /// Each time that progress was shown.
     var status: [String] { written.withLock { $0.status } }
 
+    /// Until progress is shown.
+    func waitForStatus() async { for await _ in shown.stream { return } }
+
     private func surroundings(_ environment: [String: String]) -> Surroundings {
         let console = Console(
             output: { [self] line in written.withLock { $0.output.append(line) } },
@@ -32,7 +36,10 @@ final class Terminal: Sendable {
                     return Array(rest.prefix(7))
                 }
             },
-            status: { [self] text in written.withLock { $0.status.append(text) } }, isTerminal: isTerminal)
+            status: { [self] text in
+                written.withLock { $0.status.append(text) }
+                shown.continuation.yield()
+            }, isTerminal: isTerminal)
         return Surroundings(
             registry: registry, environment: environment, console: console)
     }

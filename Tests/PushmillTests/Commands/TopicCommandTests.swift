@@ -152,7 +152,7 @@ struct TopicCommandTests {
         let terminal = Terminal(registry: StageRegistry(adding: []))
         let capture = "capture --config \(folder.file) --follow --limit 1 --output \(folder.path)/capture.jsonl"
         async let code = terminal.run(Program.commands, capture)
-        while terminal.status.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        await terminal.waitForStatus()
         try publish("x", to: "push.events")
         await expect(code, is: .success)
         let bars = [String(repeating: " ", count: 30), String(repeating: "#", count: 30)]
