@@ -15,15 +15,25 @@ package final class InputFile {
     /// It may end here. Several that are compressed may stand in one file.
     private var isWhole = true
 
-    /// Closes the descriptor that it is given in the end.
-    package init(path: String, descriptor: Int32? = nil) throws(FileFailure) {
-        self.path = path == "-" ? "/dev/stdin" : path
-        // By its name it would be opened anew: a file from its beginning, a socket or another user's pipe not at all.
-        let isInput = self.path == "/dev/stdin"
-        self.descriptor =
-            descriptor ?? (isInput ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC))
+    /// Whether a path names the standard input.
+    package static func isStandardInput(_ path: String) -> Bool { path == "-" || path == "/dev/stdin" }
+
+    package convenience init(path: String) throws(FileFailure) {
+        if Self.isStandardInput(path) {
+            // By its name it would be opened anew: a file from its beginning, a socket or another user's pipe not at all.
+            try self.init(path: "/dev/stdin", opened: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
+        } else {
+            try self.init(path: path, opened: open(path, O_RDONLY | O_CLOEXEC))
+        }
+    }
+
+    /// Closes the descriptor in the end. Where it is none the reason is in `errno`.
+    init(path: String, opened descriptor: Int32) throws(FileFailure) {
+        let error = errno
+        self.path = path
+        self.descriptor = descriptor
         stream.initialize(to: z_stream())
-        guard self.descriptor >= 0 else { throw FileFailure(path: path, errno) }
+        guard descriptor >= 0 else { throw FileFailure(path: path, error) }
         // 16: with gzip's header.
         let code = inflateInit2_(stream, 16 + 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard code == Z_OK else { throw FileFailure(path: path, ENOMEM) }
@@ -33,7 +43,6 @@ package final class InputFile {
         inflateEnd(stream)
         stream.deallocate()
         buffer.deallocate()
-        // Who made this of none has the reason in `errno`.
         if descriptor >= 0 { close(descriptor) }
     }
 
@@ -59,10 +68,13 @@ package final class InputFile {
         return piece
     }
 
-    /// All that is left, without a byte order mark.
-    package func rest() throws(FileFailure) -> [UInt8] {
+    /// All that is left, without a byte order mark; refused where it is more than `limit` bytes.
+    package func rest(limit: Int) throws(FileFailure) -> [UInt8] {
         var bytes: [UInt8] = []
-        while case let piece = try next(), !piece.isEmpty { bytes += piece }
+        while case let piece = try next(), !piece.isEmpty {
+            bytes += piece
+            guard bytes.count <= limit else { throw FileFailure(path: path, EFBIG) }
+        }
         return bytes.starts(with: ByteOrderMark.bytes) ? Array(bytes.dropFirst(ByteOrderMark.bytes.count)) : bytes
     }
 

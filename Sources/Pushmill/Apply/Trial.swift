@@ -34,8 +34,7 @@ extension Configuration {
 }
 
 extension Option {
-    static let badges = value(
-        "badges", "FILE", "counts to begin with, as 'badges export' writes them; '-' for standard input")
+    static let badges = value("badges", "FILE", "counts to begin with, as 'badges export' writes them")
 }
 
 extension Invocation {
@@ -43,7 +42,7 @@ extension Invocation {
     func badgeCounts() throws(ProgramError) -> BadgeCounts? {
         guard let path = text(.badges) else { return nil }
         do {
-            return try BadgeCounts(lines: InputFile(path: path).rest())
+            return try BadgeCounts(lines: InputFile(path: path).rest(limit: 8 << 30))
         } catch {
             throw .badData(error is FileFailure ? "\(error)" : "\(path): \(error)")
         }

@@ -19,6 +19,9 @@ extension Command {
         let configuration = try invocation.configuration()
         let console = invocation.console
         let explanation = invocation.flag(.explain) ? Explanation(console) : nil
+        if let path = invocation.text(.badges), InputFile.isStandardInput(path) {
+            throw ProgramError.usage("\(Option.badges.label): what the chain is run on comes from the standard input")
+        }
         let counts = try invocation.badgeCounts() ?? BadgeCounts()
         let candidate = try await configuration.candidate(console, explanation: explanation, counts: counts) {
             severity, stage, source, message in

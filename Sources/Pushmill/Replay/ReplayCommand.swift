@@ -37,7 +37,8 @@ struct ReplayCommand {
     private func check() throws(ProgramError) {
         let baselines = invocation.texts(.baseline)
         guard !baselines.isEmpty else { throw .usage("'replay' needs \(Option.baseline.label)") }
-        if invocation.flag(.update), baselines.count > 1 || Self.topic(baselines[0]) != nil {
+        let isFile = { (place: String) in Self.topic(place) == nil && !InputFile.isStandardInput(place) }
+        if invocation.flag(.update), baselines.count > 1 || !isFile(baselines[0]) {
             throw .usage("--update rewrites one golden capture: it goes with a single file as --baseline")
         }
         let isPart = try invocation.range(of: "") != TopicRange(topic: "")
@@ -46,7 +47,7 @@ struct ReplayCommand {
         }
         let inputs =
             try [invocation.required(.input), invocation.required(.config)] + baselines + invocation.texts(.badges)
-        guard inputs.count(where: { ["-", "/dev/stdin"].contains($0) }) < 2 else {
+        guard inputs.count(where: InputFile.isStandardInput) < 2 else {
             throw .usage("the standard input is read once, and named twice")
         }
         for option in [Option.json, .junit, .html] {
@@ -146,7 +147,8 @@ extension Command {
             the baseline: a golden capture, or topic:NAME for recorded outputs (several, if
             dead letters have a topic of their own), found by pushmill-source. Nothing
             outside is touched; each record's timestamp is the clock, and no deadline
-            comes but those that the baseline tells of (--deadlines recorded).
+            comes but those that the baseline tells of (--deadlines recorded). One of
+            INPUT, --baseline and --badges may be '-', the standard input.
 
             Ends with 0 if all is the same, with 1 if not, and with 65 if something cannot
             be read. --update writes what came out into the golden capture.
@@ -171,7 +173,7 @@ extension Command {
 }
 
 extension Option {
-    static let input = operand("INPUT", "a capture, or topic:NAME; '-' for standard input")
+    static let input = operand("INPUT", "a capture, or topic:NAME")
     static let baseline = repeated("baseline", "FILE", "what to compare with: a golden capture, or topic:NAME")
     static let ignore = repeated(
         "ignore", "FIELD", "may differ: a JSON Pointer, header:NAME, key, timestamp, payload or layout")

@@ -169,6 +169,14 @@ struct OutputFileTests {
         }
     }
 
+    @Test("All of a file is read, without its mark, unless it is more than is allowed", arguments: ["a", "a.gz"])
+    func rest(name: String) throws {
+        try write("\u{FEFF}1234", to: name)
+        try expect(InputFile(path: path(name)).rest(limit: 7), is: Array("1234".utf8))
+        let failure = #expect(throws: FileFailure.self) { try InputFile(path: path(name)).rest(limit: 6) }
+        expect(failure, is: FileFailure(path: path(name), EFBIG))
+    }
+
     // It blocks: on a machine of one core tasks have no other thread.
     @Test(
         "A pipe that another process has asked not to wait at is read to its end, compressed or not", .ownThread,
@@ -196,7 +204,7 @@ struct OutputFileTests {
             close(watched)
         }
         defer { written.cancel() }
-        let file = try InputFile(path: name, descriptor: reading)
+        let file = try InputFile(path: name, opened: reading)
         var bytes: [UInt8] = []
         while case let piece = try file.next(), !piece.isEmpty { bytes += piece }
         await written.value

@@ -240,6 +240,14 @@ struct ApplyTests {
         expect(input.error, is: "pushmill: \(message)")
     }
 
+    @Test("The payload and the counts are not both read from the input", arguments: ["-", "/dev/stdin"])
+    func countsOfInput(path: String) async throws {
+        let (terminal, code) = try await apply("greeting", "--badges \(path)", payload)
+        expect(code, is: .usage)
+        let message = "pushmill: --badges FILE: what the chain is run on comes from the standard input"
+        expect(terminal.error.split(separator: "\n").first, is: message[...])
+    }
+
     @Test("A file of counts that is not there is named once")
     func noCounts() async throws {
         let (terminal, _) = try await apply("greeting", "--badges /nowhere", payload)
