@@ -19,14 +19,16 @@ final class Member {
     /// Each partition that stays is sought after a rebalance.
     var seeks = true
 
-    init(_ cluster: MockCluster, group: String, _ more: [(name: String, value: String)] = []) throws {
+    init(
+        _ cluster: MockCluster, group: String, _ more: [(name: String, value: String)] = [], topic: String = "t"
+    ) throws {
         consumer = try GroupConsumer(
             ClientProperties(
                 [
                     ("bootstrap.servers", cluster.bootstrapServers), ("group.id", group),
                     ("session.timeout.ms", "6000"), ("heartbeat.interval.ms", "100"), ("fetch.wait.max.ms", "20"),
                 ] + more), signal: signal, log: { _, _, _ in })
-        try consumer.subscribe(to: ["t"])
+        try consumer.subscribe(to: [topic])
     }
 
     /// One turn: answers what has come, then takes up to that many records.

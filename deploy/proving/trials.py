@@ -11,6 +11,8 @@ from surroundings import Surroundings
 STARTED, REJOINED, CAUGHT_UP = 10, 20, 60
 
 STATIC = "group.instance.id: trials-0, session.timeout.ms: 30000"
+# Seconds until a partition that has no owner is read again.
+OWNED = 12
 # What a kill repeats at most: a quarter of what is in flight unless that is set, on two cores.
 MOST = 2500
 
@@ -64,6 +66,25 @@ def replace(figures, stand):
     stand.tell(figures, title)
 
 
+def owners(figures, broker, program, folder, minutes):
+    """What it gives back nobody is given, since it is not there to say so, nor gone."""
+    for once in (False, True):
+        stand = Stand(broker, program, folder / f"owners-{once}", once)
+        stand.feed(2_500_000)
+        first = stand.start(STATIC, "cores: 1")
+        stand.settle()
+        stand.start(STATIC.replace("-0", "-1"), "cores: 1")
+        wait("partitions to be revoked", lambda: tells(first, "partitions revoked"), pause=0.001)
+        first.kill()
+        killed = time.monotonic()
+        first.start()
+        stand.finish(CAUGHT_UP)
+        silent = [end for begin, end in stand.outputs.around(killed + 1) if end - begin > 2]
+        figures.tell(f"{stand.name}: partitions that had no owner", len(silent), least=1)
+        figures.tell(f"{stand.name}: seconds until they were read", max(silent, default=killed) - killed, OWNED)
+        stand.tell(figures, stand.name)
+
+
 def rebalances(figures, broker, program, folder, minutes):
     """Each time that a member comes or goes is one at least."""
     for once in (False, True):
@@ -84,7 +105,11 @@ def rebalances(figures, broker, program, folder, minutes):
 
 
 def reads(instance):
-    return any("partitions are read" in line for line in instance.lines())
+    return tells(instance, "partitions are read")
+
+
+def tells(instance, words):
+    return any(words in line for line in instance.lines())
 
 
 def outage(figures, broker, program, folder, minutes):

@@ -126,7 +126,7 @@ extension EngineEnvironment {
         }
     }
 
-    private func fields(_ places: [TopicPartition]) -> [LogField] {
+    func fields(_ places: [TopicPartition]) -> [LogField] {
         [.count(places.count), .partitions(places.summary)]
     }
 

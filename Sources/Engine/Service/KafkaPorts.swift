@@ -136,6 +136,10 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             case .retry(let error): environment.log.info("offsets were not committed, trying again", [.error(error)])
             case .refused(let error): environment.log.warning("offsets were not committed", [.error(error)])
             }
+        case .unowned(let places):
+            environment.log.warning(
+                "partitions had no owner: their group is asked to share them out anew",
+                environment.fields(places))
         case .failed(let error): environment.log.error("the input cannot be read", [.error(error)])
         case .renamed, .committed, .outOfLog, .range: break
         }

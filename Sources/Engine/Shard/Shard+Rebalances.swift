@@ -35,7 +35,7 @@ extension Shard where Ports: ~Copyable {
         case .commitEnded(let number, let outcome): handleCommit(number, outcome)
         case .outOfLog(let place): handleOutOfLog(place)
         case .range(let place, let range): handleRange(place, range)
-        case .failed: break
+        case .unowned, .failed: break
         }
     }
 

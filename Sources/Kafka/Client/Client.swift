@@ -45,6 +45,11 @@ final class Client: Sendable {
         return queue
     }
 
+    func subscribe(to topics: [String]) throws(KafkaError) {
+        let list = PartitionList(topics.map { TopicPartition($0, -1) })
+        if let error = KafkaError(ifAny: rd_kafka_subscribe(handle, list.pointer)) { throw error }
+    }
+
     /// To be destroyed by the caller.
     func topic(_ name: String) throws(KafkaError) -> OpaquePointer {
         guard let topic = rd_kafka_topic_new(handle, name, nil) else { throw KafkaError(rd_kafka_last_error()) }

@@ -94,17 +94,6 @@ public final class ClusterClient: Sendable {
 
     /// The members that a group has now; nil where brokers do not tell. Blocks.
     package func memberCount(ofGroup group: String, milliseconds: Int32) throws(KafkaError) -> Int? {
-        var list: UnsafePointer<rd_kafka_group_list>?
-        let code = rd_kafka_list_groups(client.handle, group, &list, milliseconds)
-        defer { if let list { rd_kafka_group_list_destroy(list) } }
-        switch code {
-        case RD_KAFKA_RESP_ERR_NO_ERROR: break
-        case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE, RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION: return nil
-        default: throw KafkaError(code)
-        }
-        guard let list else { return 0 }
-        let groups = UnsafeBufferPointer(start: list.pointee.groups, count: Int(list.pointee.group_cnt))
-        for group in groups { if let error = KafkaError(ifAny: group.err) { throw error } }
-        return groups.reduce(0) { $0 + Int($1.member_cnt) }
+        try client.groups(named: group, milliseconds: milliseconds) { $0.reduce(0) { $0 + Int($1.member_cnt) } }
     }
 }

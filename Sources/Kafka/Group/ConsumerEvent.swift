@@ -17,6 +17,8 @@ package enum ConsumerEvent: Sendable, Equatable {
     /// The log does not hold the offset that was to be read: nothing is read of it before a seek.
     case outOfLog(TopicPartition)
     case range(TopicPartition, Range<Int64>)
+    /// For the log: the group had forgotten these, and was asked to share out its partitions anew.
+    case unowned([TopicPartition])
     /// For the log.
     case failed(KafkaError)
 }

@@ -7,6 +7,7 @@ extension GroupConsumer {
     package func acceptAssignment() throws(KafkaError) {
         try client.assign([])
         sinks.group.isAssigning = client.isFatal
+        owners?.begin()
     }
 
     /// Reads partitions that were assigned from these very offsets, at any time after `acceptAssignment`.

@@ -17,6 +17,7 @@ package final class GroupConsumer {
     var starting: [TopicPartition: Position] = [:]
     let committedOffsets: CommittedOffsets
     let ranges: LogRanges
+    private(set) var owners: OwnerWatch?
     private let signal: WakeSignal
     private let topics = TopicNumbers()
     /// Nothing is in the record queue that its watch has not told, or will not tell, of.
@@ -27,6 +28,7 @@ package final class GroupConsumer {
     @exclusivity(unchecked) private var givenOut = 0
     private let wakesAfter: Int
     private let isStatic: Bool
+    private let group: String
 
     var sinks: ClientSinks { client.sinks }
 
@@ -70,6 +72,7 @@ package final class GroupConsumer {
         ranges = LogRanges(client, signal)
         waker = FetchWaker(client)
         isStatic = properties["group.instance.id"] != nil
+        group = properties["group.id"] ?? ""
         wakesAfter = (properties["queued.max.messages.kbytes"].flatMap { Int($0) } ?? 65_536) * 1000 / 4
         signal.watch(events)
         signal.watch(records)
@@ -79,6 +82,7 @@ package final class GroupConsumer {
         // An assignment may have come since the last turn.
         if client.isFatal { pollEvents() }
         ranges.close()
+        owners?.close()
         for queue in [records, events, leaving].compactMap(\.self) {
             WakeSignal.endWatch(of: queue)
             rd_kafka_queue_destroy(queue)
@@ -86,8 +90,8 @@ package final class GroupConsumer {
     }
 
     package func subscribe(to topics: [String]) throws(KafkaError) {
-        let list = PartitionList(topics.map { TopicPartition($0, -1) })
-        if let error = KafkaError(ifAny: rd_kafka_subscribe(client.handle, list.pointer)) { throw error }
+        try client.subscribe(to: topics)
+        if isStatic { owners = OwnerWatch(client, group: group, topics: topics, signal) }
     }
 
     // MARK: Waiting
@@ -111,6 +115,7 @@ package final class GroupConsumer {
         }
         committedOffsets.take(into: &group.events)
         ranges.take(into: &group.events)
+        owners?.take(into: &group.events)
         guard !group.events.isEmpty else { return }
         all.append(contentsOf: group.events)
         group.events.removeAll(keepingCapacity: true)
@@ -195,6 +200,7 @@ package final class GroupConsumer {
         guard leaving == nil else { return }
         guard let queue = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue to leave by") }
         leaving = queue
+        owners?.close()
         // librdkafka waits for the answers that are still owed (`rd_kafka_cgrp_terminate0`).
         pollEvents()
         if let revoked = sinks.group.revoked { try? giveBack(Array(revoked)) }

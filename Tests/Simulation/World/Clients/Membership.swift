@@ -22,6 +22,7 @@ package final class Membership: GroupClient {
     private var isBeating = false
     private var attempt = 0
     private var silence = 0
+    private var looksForOwners = false
     private let node: Node
     package let connection: Connection
     private let instance: String?
@@ -128,6 +129,7 @@ package final class Membership: GroupClient {
             wantsRejoin = true
             node.timeline.note(node.number, .revoked, Int64(revoked.count), Int64(generation))
             tell(.revoked(revoked))
+            node.atRevocation?()
         } else if !added.isEmpty {
             assignAdded()
         }
@@ -147,7 +149,27 @@ package final class Membership: GroupClient {
         guard case .assigned(let partitions) = unanswered else { return }
         unanswered = .nothing
         owned += partitions
+        if isSilent, !exchange(&looksForOwners, with: true) { lookForOwners() }
         goOn()
+    }
+
+    /// As `OwnerWatch` does it.
+    private func lookForOwners(_ seen: Set<TopicPartition> = [], count: Int = 0) {
+        node.after(.seconds(2)) { [weak self] in
+            guard let self, !isGone else { return }
+            connection.request(patience: .seconds(5)) { cluster in
+                cluster.group.unowned
+            } _: { [weak self] answer in
+                guard let self, !isGone else { return }
+                guard let unowned = answer ?? nil else { return lookForOwners() }
+                guard !unowned.isEmpty else { return }
+                let count = unowned == seen ? count + 1 : 1
+                guard count == 3 else { return lookForOwners(unowned, count: count) }
+                // Its client waits for the end of a rebalance with it.
+                if state == .stable { join() }
+                lookForOwners()
+            }
+        }
     }
 
     package func giveBack(_ partitions: [TopicPartition]) {

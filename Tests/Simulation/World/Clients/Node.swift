@@ -11,6 +11,8 @@ package final class Node {
     package var weather: Weather
     /// Once, when a transaction of its is about to take its offsets.
     package var beforeOffsets: (() -> Void)?
+    /// Called when one of its members is to give partitions back.
+    package var atRevocation: (() -> Void)?
     private var held: [() -> Void] = []
     var members: [any GroupClient] = []
     var watchers: [() -> Void] = []

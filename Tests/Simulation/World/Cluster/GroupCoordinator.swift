@@ -118,6 +118,8 @@ package final class GroupCoordinator {
     private func replace(at index: Int, by member: Member) -> Bool {
         let old = members[index]
         fenced.append(old.id)
+        // Its session does not end any more.
+        old.contact += 1
         members[index] = member
         member.assignment = old.assignment
         old.joined?(.fenced)
@@ -128,6 +130,11 @@ package final class GroupCoordinator {
         watch(member)
         timeline.note(800, .fence, Int64(old.id), Int64(member.id))
         return state == .stable
+    }
+
+    /// The partitions that are no member's, of a group at rest.
+    package var unowned: Set<TopicPartition>? {
+        state == .stable ? Set(partitions).subtracting(members.flatMap(\.assignment)) : nil
     }
 
     private func prepare() {

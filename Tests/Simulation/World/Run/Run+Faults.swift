@@ -32,6 +32,18 @@ extension Run {
                     node.thaw()
                 }
             }
+        case .killInRevocation(let index, let time):
+            let instance = instances[index]
+            let node = instance.node
+            node.atRevocation = { [unowned self, weak node, weak instance] in
+                node?.atRevocation = nil
+                timeline.after(time) { [unowned self] in
+                    guard let node, let instance, instance.node === node, node.isAlive else { return }
+                    kill(instance)
+                    start(instance, after: .milliseconds(5))
+                }
+            }
+            timeline.after(.seconds(5)) { [weak node] in node?.atRevocation = nil }
         case .expel(let index):
             verdict.trouble()
             // Who is cut off would hear nothing of it, and groups wait for its session to end.

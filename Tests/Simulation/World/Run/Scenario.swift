@@ -10,6 +10,8 @@ package enum Fault: Sendable {
     case freeze(instance: Int, time: UInt64)
     /// Between a transaction's outputs and its offsets.
     case freezeInTransaction(instance: Int, time: UInt64)
+    /// As soon as it is to give partitions back; it comes again at once.
+    case killInRevocation(instance: Int, after: UInt64)
     /// The group's coordinator removes its members, as an operator can have it do.
     case expel(instance: Int)
     case restart(instance: Int, shards: Int)
@@ -165,6 +167,7 @@ package struct Scenario: Sendable {
                 let away = Fault.brokerAway(number: rare.below(3), time: rare.between(.seconds(1)...(.seconds(3))))
                 faults.append((time - .milliseconds(100), away))
             }
+            if isStatic { orphan(&rare) }
             if rare.chance(100) { crowd(&rare) }
             if rare.chance(150) {
                 // A transaction is of all its partitions: without one of their changelogs none comes to its end.
@@ -179,6 +182,18 @@ package struct Scenario: Sendable {
         guard settings.reset == .earliest else { return }
         var other = Dice(seed: seed ^ 0x5e9_0e1)
         sequel = other.chance(500) ? .replaced : .madeAnew
+    }
+
+    /// At the end a member that is new makes another give back partitions, which is killed meanwhile.
+    private mutating func orphan(_ dice: inout Dice) {
+        guard dice.chance(150) else { return }
+        let instance = dice.below(instances)
+        let time = UInt64.milliseconds(9300)
+        let after = dice.between(.microseconds(10)...(.milliseconds(40)))
+        faults.append((time, .killInRevocation(instance: instance, after: after)))
+        let other = Fault.kill(
+            instance: (instance + 1) % instances, away: .milliseconds(20), isNew: false, losesDisk: false, shards: 3)
+        faults.append((time + .milliseconds(1), other))
     }
 
     /// Much that hangs, in few partitions: what is done beyond it hardly fits into a commit.
