@@ -17,16 +17,15 @@ struct OwnerWatchTests {
         try member.until { $0.taken.count == 2 }
         let (owned, before) = (member.owned, member.rebalances)
         let owners = try #require(member.consumer.owners)
-        owners.subscribe(toPatterns: true)
+        #expect(owners.subscribe(toPatterns: true))
         try member.until { $0.rebalances > before }
-        owners.subscribe(toPatterns: false)
+        #expect(owners.subscribe(toPatterns: false))
         try peer.fill("t.a", partitions: 2, each: 3)
         try member.until { $0.taken.values.allSatisfy { $0.count == 6 } }
         expect(member.owned, is: owned)
         expect(member.gaps, is: [])
         #expect(try member.leave())
-        // Of one that leaves nothing is asked.
-        owners.subscribe(toPatterns: true)
+        #expect(!owners.subscribe(toPatterns: true), "nothing is asked of one that leaves")
     }
 
     @Test("Only a static member looks")

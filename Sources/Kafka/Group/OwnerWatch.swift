@@ -8,7 +8,7 @@ internal import Synchronization
 /// its own: librdkafka's questions for that block.
 final class OwnerWatch: Sendable {
     /// A partition is nobody's for as long as its former owner finishes it, too.
-    private static var looksInARow: Int { 3 }
+    private static var looksInARow: Int { 4 }
     private static var pause: Double { 2 }
     /// Brokers may not tell: at most so many looks.
     private static var patience: Int { 60 }
@@ -52,7 +52,7 @@ final class OwnerWatch: Sendable {
     private struct Look {
         var unowned: Set<TopicPartition> = []
         var count = 0
-        var hasRejoined = false
+        var isByPatterns = false
     }
 
     private func lookLater(_ seen: Look, left: Int) {
@@ -63,18 +63,14 @@ final class OwnerWatch: Sendable {
     private func look(_ seen: Look, left: Int) {
         guard state.withLock({ !$0.isClosed }) else { return }
         var now = seen
-        if seen.hasRejoined { subscribe(toPatterns: false) }
-        switch client.unowned(ofGroup: group, topics: topics, milliseconds: 5000) {
-        case nil: now.count = 0
-        case let unowned? where unowned.isEmpty: return
-        case let unowned?:
-            now.count = unowned == seen.unowned ? seen.count + 1 : 1
-            now.unowned = unowned
-        }
-        if now.count == Self.looksInARow {
+        if seen.isByPatterns { now.isByPatterns = !subscribe(toPatterns: false) }
+        let unowned = client.unowned(ofGroup: group, topics: topics, milliseconds: 5000)
+        if unowned?.isEmpty == true, !now.isByPatterns { return }
+        now.count = unowned == seen.unowned ? seen.count + 1 : 1
+        now.unowned = unowned ?? []
+        if now.count >= Self.looksInARow, !now.unowned.isEmpty, subscribe(toPatterns: true) {
             tell(now.unowned)
-            subscribe(toPatterns: true)
-            now = Look(hasRejoined: true)
+            now = Look(isByPatterns: true)
         }
         lookLater(now, left: left)
     }
@@ -86,12 +82,14 @@ final class OwnerWatch: Sendable {
     }
 
     /// librdkafka joins anew for patterns, since it asks for the names of all topics then, and tells what it owns: that is
-    /// why brokers rebalance (`rd_kafka_cgrp_modify_subscription`). What they match is the same.
-    func subscribe(toPatterns isPattern: Bool) {
+    /// why brokers rebalance (`rd_kafka_cgrp_modify_subscription`). What they match is the same. False where it is to be
+    /// tried again.
+    func subscribe(toPatterns isPattern: Bool) -> Bool {
         // Held: nothing is asked of a member that leaves. librdkafka answers at once.
         state.withLock { state in
-            guard !state.isClosed else { return }
-            try? client.subscribe(to: isPattern ? topics.map(Self.pattern) : topics)
+            // Of one that joins without a name librdkafka would end the process, and it brings a rebalance by itself.
+            guard !state.isClosed, nameOfMember(client.handle)?.isEmpty == false else { return false }
+            return (try? client.subscribe(to: isPattern ? topics.map(Self.pattern) : topics)) != nil
         }
     }
 

@@ -164,7 +164,7 @@ package final class Membership: GroupClient {
                 guard let unowned = answer ?? nil else { return lookForOwners() }
                 guard !unowned.isEmpty else { return }
                 let count = unowned == seen ? count + 1 : 1
-                guard count == 3 else { return lookForOwners(unowned, count: count) }
+                guard count == 4 else { return lookForOwners(unowned, count: count) }
                 // Its client waits for the end of a rebalance with it.
                 if state == .stable { join() }
                 lookForOwners()
