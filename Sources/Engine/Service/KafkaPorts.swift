@@ -255,6 +255,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     mutating func openDisk(_ partition: TopicPartition) -> CountFile {
         guard let counts = environment.counts else { preconditionFailure("nothing is counted without a folder for it") }
+        // Nobody else has the one before: it takes descriptors until it is closed, of which there may be no more.
+        disks[partition] = nil
         let disk = counts.open(topic: partition.topic, partition: partition.partition)
         disks[partition] = disk
         tellDisk(of: partition)

@@ -1,5 +1,6 @@
 import PushmillPayload
 import PushmillStages
+import PushmillStores
 import PushmillTelemetry
 import PushmillTestSupport
 import Testing
@@ -10,7 +11,7 @@ import Testing
 @Suite("What a shard's ports know of the membership")
 struct MembershipTests {
     /// Whose brokers are away: nothing is told but what a test tells.
-    private func ports() throws -> KafkaPorts {
+    private func ports(counts: CountFolder? = nil) throws -> KafkaPorts {
         let properties = ClientProperties([("bootstrap.servers", "127.0.0.1:1"), ("group.id", "mill")])
         let settings = EngineSettings(
             consumer: properties, producer: properties, input: ["events", "others"], output: "out",
@@ -19,7 +20,7 @@ struct MembershipTests {
             registry: MetricRegistry(shards: 1), stages: [], outcomes: Outcome.allCases.map { "\($0.name)" },
             deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
         let environment = EngineEnvironment(
-            chain: Chain([], settings: Chain.Settings()), counts: nil, contacts: nil, metrics: metrics, log: Log())
+            chain: Chain([], settings: Chain.Settings()), counts: counts, contacts: nil, metrics: metrics, log: Log())
         return try KafkaPorts(settings, environment, ShardInbox(shard: 0))
     }
 
@@ -38,5 +39,17 @@ struct MembershipTests {
             let hasJoined = ports.hasJoined
             expect(hasJoined, is: step.isJoined, "\(step.event)")
         }
+    }
+
+    @Test("The file of a partition's counts is closed before it is opened again: there may be no descriptors for both")
+    func countsAgain() throws {
+        let folder = try TemporaryFolder()
+        let counts = try CountFolder(
+            path: "\(folder.path)/counts", cluster: "c", changelog: "badges", mostConnections: 1)
+        var ports = try ports(counts: counts)
+        let place = TopicPartition("events", 0)
+        let position = RecordPosition(partition: 0, offset: 9, timestamp: 1)
+        expect(ports.openDisk(place).write([], at: position), is: true)
+        expect(ports.openDisk(place).position, is: position)
     }
 }
