@@ -228,7 +228,7 @@ struct Checkpoint {
     }
 
     private mutating func abort(from time: Instant) -> Action {
-        state = .step(.abort, from: time)
+        _ = beginAbort(time)
         return .dropMarks
     }
 

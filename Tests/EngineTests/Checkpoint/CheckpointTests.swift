@@ -226,6 +226,24 @@ struct TransactionalCheckpointTests {
         expect(checkpoint.wakeUp(isDirty: true), is: start)
     }
 
+    @Test("What is done again and again for a group that does not take its offsets is done ever later, to a bound")
+    mutating func refusedOffsets() {
+        open(start)
+        var delays: [UInt64] = []
+        for _ in 0..<8 {
+            let now = start + .milliseconds(20)
+            close(now)
+            expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0), is: .addOffsets)
+            expect(checkpoint.stepped(.addOffsets([]), .notAMember(KafkaError("")), now: now), is: .dropMarks)
+            let from = checkpoint.wakeUp(isDirty: true)
+            delays.append(from.nanoseconds(since: now) / 1_000_000)
+            expect(checkpoint.advance(now: from, isDirty: true, unanswered: 0), is: .abort)
+            expect(checkpoint.stepped(.abort, .done, now: start), is: .rewind)
+            _ = checkpoint.stepped(.begin, .done, now: start)
+        }
+        expect(delays, is: [200, 240, 280, 360, 520, 840, 840, 840])
+    }
+
     @Test(
         "Offsets that may or may not be part of it are not added twice",
         arguments: [TransactionResult.retry(.unanswered), .abort(KafkaError("")), .notAMember(KafkaError(""))])

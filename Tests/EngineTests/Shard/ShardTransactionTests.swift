@@ -220,7 +220,8 @@ struct ShardTransactionTests {
         shard.turn()
         shard.fail(.purged)
         shard.turn()
-        expect(shard.callsOfTurn().told, is: [.transactionAborted(reason: "not all of its outputs are stored")])
+        let told = shard.callsOfTurn(after: .milliseconds(40)).told
+        expect(told, is: [.transactionAborted(reason: "not all of its outputs are stored")])
     }
 
     @Test(
