@@ -81,6 +81,8 @@ struct ContactMembers: ~Copyable {
 
     func key() throws(Malformed) -> Key {
         let owner = try string("owner")
+        // Nobody's recipient is empty.
+        if let owner, !document.hasText(owner) { throw Malformed(what: "the owner is empty") }
         guard let id = try string("id"), document.hasText(id) else { throw Malformed(what: "no id") }
         return (owner, id)
     }

@@ -49,6 +49,7 @@ struct TopicContactsTests {
         arguments: [
             (nil, zoe, "no key"), ("", zoe, "not JSON: unexpected end at byte 0"), ("[]", zoe, "not a JSON object"),
             ("{}", zoe, "no id"), (#"{"id":1}"#, zoe, "the id is not a string"), (anna, "{}", "no name"),
+            (#"{"owner":"","id":"c1"}"#, zoe, "the owner is empty"),
             (anna, #"{"name":null}"#, "no name"), (anna, "", "not JSON: unexpected end at byte 0"),
         ])
     func refused(_ key: String?, _ value: String, _ what: String) throws {
