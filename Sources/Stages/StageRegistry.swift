@@ -30,6 +30,7 @@ public struct StageRegistry: Sendable {
                 settings.ignoreRest()
                 return nil
             }
+            if let problem = Self.problem(withName: name) { settings.report(problem) }
             let condition = settings.map("when", StageCondition.init)
             let budget = settings.optional("budget", .duration(.milliseconds(1) ... .seconds(3600)))
             guard let make = entry.read(&settings) else {
@@ -40,6 +41,11 @@ public struct StageRegistry: Sendable {
                 name: name, isOwn: ownNames.contains(name), condition: condition, budget: budget,
                 place: settings.place, path: settings.path, settings: settings.effective, make: make)
         }.compactMap { $0 }
+    }
+
+    /// `pushmill-stages` has `name=result` of each stage, with commas between.
+    static func problem(withName name: String) -> String? {
+        name.contains { ",=".contains($0) } ? "the name \"\(name)\" of a stage must not contain ',' or '='" : nil
     }
 
     private func suggestion(_ name: String) -> String {
@@ -82,7 +88,11 @@ public struct ConfiguredStage: Sendable {
     /// Builds the stage; what goes wrong is told with the place of the stage in the configuration.
     public func build(_ resources: StageResources) async throws(SettingProblem) -> any Stage {
         do {
-            return try await make(resources.lent(to: name))
+            let stage = try await make(resources.lent(to: name))
+            if let problem = StageRegistry.problem(withName: stage.name) {
+                throw SettingProblem(place: place, path: path, message: problem)
+            }
+            return stage
         } catch {
             throw error as? SettingProblem ?? SettingProblem(place: place, path: path, message: "\(error)")
         }

@@ -103,6 +103,20 @@ struct StageRegistryTests {
         }
     }
 
+    @Test("A name that would be read as several, or as a result, is refused", arguments: ["a,b", "a=b"])
+    func ambiguousName(_ name: String) async throws {
+        let message = "the name \"\(name)\" of a stage must not contain ',' or '='"
+        let named = StageRegistry(adding: [StageEntry(name) { _ in { _ in Echo(name: "echo") } }])
+        var settings = SettingReader(["stages": [.init(stringLiteral: name)]])
+        _ = named.read("stages", from: &settings)
+        #expect(settings.messages.count == 1 && settings.messages[0].hasSuffix(": \(message)"))
+        settings = SettingReader(["stages": [["echo": ["word": .init(stringLiteral: name)]]]])
+        let stage = try #require(registry.read("stages", from: &settings).first)
+        await #expect(throws: SettingProblem(place: Setting.place, path: "stages.echo", message: message)) {
+            try await stage.build(resources)
+        }
+    }
+
     @Test("A variable reaches a stage by its name") func variable() {
         let overrides = SettingOverrides(
             prefix: "APP", variables: ["APP_STAGES_ECHO_WORD": "x", "APP_STAGES_ECHO_WHEN_CATEGORY": "A,B"])
