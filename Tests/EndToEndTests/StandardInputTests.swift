@@ -20,9 +20,10 @@ extension EndToEnd {
 
         /// What a command says whose standard input the shell makes of a file; COMMAND stands for it.
         private func run(
-            _ command: String, _ shell: String = "COMMAND"
+            _ command: String, _ shell: String = "COMMAND", configuration: String? = nil
         ) async throws -> (lines: [Substring], end: ServiceProcess.End?) {
-            let program = "'\(ServiceProcess.folder)/pushmill' \(command) --config '\(configuration)'"
+            let file = configuration ?? self.configuration
+            let program = "'\(ServiceProcess.folder)/pushmill' \(command) --config '\(file)'"
             let line = shell.replacing("COMMAND", with: program).replacing("FILE", with: "'\(folder.path)/contacts'")
             let process = try ServiceProcess(["-c", line], executable: "/bin/sh")
             try await process.waitForEnd()
@@ -67,6 +68,18 @@ extension EndToEnd {
             try folder.write("{}", to: "contacts")
             let mistake = try await run("replay '\(capture)' \(golden) --badges -", shell)
             #expect(mistake.lines.first?.hasPrefix("pushmill: -: line 1") == true && mistake.end == .exited(65))
+        }
+
+        @Test(
+            "The configuration is read from where the input stands, and its paths start where the program does",
+            arguments: ["-", "/dev/stdin"])
+        func configured(_ name: String) async throws {
+            try folder.write("heading\nstate: { path: s.sqlite }", to: "contacts")
+            let shell = "cd '\(folder.path)' && { read heading; COMMAND; } < FILE"
+            let shown = try await run("config show", shell, configuration: name)
+            #expect(shown.lines.contains("  path: \(folder.path)/s.sqlite") && shown.end == .exited(0))
+            let closed = try await run("config show", "COMMAND <&-", configuration: name)
+            #expect(closed.lines == ["pushmill: /dev/stdin: Bad file descriptor"] && closed.end == .exited(78))
         }
 
         @Test("A line that is no contact is named by its number")

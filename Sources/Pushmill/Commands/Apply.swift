@@ -16,12 +16,12 @@ extension Command {
             """,
         options: [.config, .key, .header, .explain, .lines, .badges]
     ) { invocation in
+        for option in [Option.config, .badges] where invocation.text(option).map(InputFile.isStandardInput) ?? false {
+            throw ProgramError.usage("\(option.label): what the chain is run on comes from the standard input")
+        }
         let configuration = try invocation.configuration()
         let console = invocation.console
         let explanation = invocation.flag(.explain) ? Explanation(console) : nil
-        if let path = invocation.text(.badges), InputFile.isStandardInput(path) {
-            throw ProgramError.usage("\(Option.badges.label): what the chain is run on comes from the standard input")
-        }
         let counts = try invocation.badgeCounts() ?? BadgeCounts()
         let candidate = try await configuration.candidate(console, explanation: explanation, counts: counts) {
             severity, stage, source, message in

@@ -1,4 +1,5 @@
 import Glibc
+import PushmillPayload
 import PushmillStages
 import PushmillTelemetry
 import Synchronization
@@ -68,8 +69,9 @@ extension Invocation {
     fileprivate func configurationAgain() throws(ProgramError) -> Configuration {
         let path = try required(.config)
         var status = stat()
-        if stat(path, &status) == 0, [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT) {
-            throw .unreadableConfiguration("\(path): a pipe is read at the start alone")
+        let isPipe = stat(path, &status) == 0 && [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
+        if isPipe || InputFile.isStandardInput(path) {
+            throw .unreadableConfiguration("\(path): the standard input or a pipe is read at the start alone")
         }
         return try configuration(path)
     }

@@ -15,13 +15,15 @@ package struct ConfigurationSource {
     }
 
     package func read(file path: String) throws(ProgramError) -> Configuration {
+        let isInput = InputFile.isStandardInput(path)
         let bytes: [UInt8]
         do {
-            bytes = try FileBytes(path: path, limit: 1 << 20).bytes
+            let limit = 1 << 20
+            bytes = try isInput ? InputFile(path: path).rest(limit: limit) : FileBytes(path: path, limit: limit).bytes
         } catch {
             throw .unreadableConfiguration("\(error)")
         }
-        return try read(bytes, name: path, folder: Self.folder(of: path))
+        return try read(bytes, name: path, folder: Self.folder(of: isInput ? "" : path))
     }
 
     /// `name` is what problems call the file; relative paths start at `folder`.

@@ -240,6 +240,14 @@ struct ApplyTests {
         expect(input.error, is: "pushmill: \(message)")
     }
 
+    @Test("The payload and the configuration are not both read from the input", arguments: ["-", "/dev/stdin"])
+    func configurationOfInput(path: String) async {
+        let terminal = Terminal(input: payload)
+        await expect(terminal.run(Program.commands, "apply --config \(path)"), is: .usage)
+        let message = "pushmill: --config FILE: what the chain is run on comes from the standard input"
+        expect(terminal.error.split(separator: "\n").first, is: message[...])
+    }
+
     @Test("The payload and the counts are not both read from the input", arguments: ["-", "/dev/stdin"])
     func countsOfInput(path: String) async throws {
         let (terminal, code) = try await apply("greeting", "--badges \(path)", payload)
