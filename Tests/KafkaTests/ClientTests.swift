@@ -21,14 +21,15 @@ struct ClientTests {
         try peer.cluster.createTopic("t", partitions: 2)
         let first = try Member(peer.cluster, group: "g")
         try first.until { $0.owned.count == 2 && !$0.consumer.isJoining }
+        expect(first.consumer.joinsSince, is: nil)
         let second = try Member(peer.cluster, group: "g")
         try first.until {
             try? second.turn()
-            return $0.consumer.isJoining
+            return $0.consumer.isJoining && $0.consumer.joinsSince != nil
         }
         try first.until {
             try? second.turn()
-            return second.owned.count == 1 && !$0.consumer.isJoining
+            return second.owned.count == 1 && !$0.consumer.isJoining && $0.consumer.joinsSince == nil
         }
         #expect(try first.leave() && second.leave())
     }

@@ -56,6 +56,8 @@ package struct ShardFigures: Sendable {
     // Of the shard's Kafka clients.
     /// The group has told what is its own, if only nothing, and has not lost it since.
     package var hasJoined = false
+    /// The group has been asked to take this member for longer than a rebalance takes, and has not told what is whose.
+    var isGroupLate = false
     /// False while brokers answer nothing of what was published, or end no transaction.
     package var isAnswered = true
     /// At most so many records are left of the changelog.
@@ -134,9 +136,18 @@ extension Shard where Ports: ~Copyable {
 extension KafkaPorts {
     /// Without an answer to anything published, or to a transaction's end, after which readiness says so.
     private static let answerPatience: UInt64 = 5_000_000_000
+    /// Beyond the session of a member that is dead, and the drain of one that gives partitions back.
+    private static let groupPatience = Duration.seconds(10)
+
+    private var isGroupLate: Bool {
+        guard let since = consumer.joinsSince else { return false }
+        let patience = settings.shard.sessionTimeout + settings.shard.drain + Self.groupPatience
+        return now >= Instant(nanoseconds: since) + patience
+    }
 
     func addClients(to figures: inout ShardFigures) {
         figures.hasJoined = hasJoined
+        figures.isGroupLate = isGroupLate
         let isWaiting = producer.outstanding > 0 || !figures.canPublish
         let isStuck = stuckSince.map { now.nanoseconds(since: $0) >= Self.answerPatience } ?? false
         figures.isAnswered = !isStuck && (!isWaiting || now.nanoseconds(since: lastAnswer) < Self.answerPatience)
@@ -146,10 +157,11 @@ extension KafkaPorts {
     }
 }
 
-/// What keeps a shard from going on, for the log: brokers that do not answer, and a lack of room.
+/// What keeps a shard from going on, for the log: a group and brokers that do not answer, and a lack of room.
 struct Pressure {
     private static let patience = Duration.seconds(1)
 
+    private var isGroupLate = false
     private var isAnswered = true
     private var isFull = false
     /// The sum of the partitions' next offsets when it last changed.
@@ -157,6 +169,14 @@ struct Pressure {
     private var movedAt = Instant.past
 
     mutating func tell(_ figures: ShardFigures, _ now: Instant, _ log: Log) {
+        if figures.isGroupLate != isGroupLate {
+            isGroupLate = figures.isGroupLate
+            if isGroupLate {
+                log.warning("the group does not answer: this member waits for it")
+            } else {
+                log.info("the group has answered")
+            }
+        }
         if figures.isAnswered != isAnswered {
             isAnswered = figures.isAnswered
             if isAnswered {

@@ -104,7 +104,7 @@ package final class ShardThreads: Sendable {
     ) -> [(word: String, sentence: String)] {
         var reasons: [(word: String, sentence: String)] = []
         if isEnding { reasons.append(("ending", "the service was told to end")) }
-        if figures.contains(where: { !$0.hasJoined }) {
+        if figures.contains(where: { !$0.hasJoined || $0.isGroupLate }) {
             reasons.append(("not-joined", "the group has not answered yet"))
         }
         if figures.contains(where: { !$0.isInitialized }) {

@@ -183,6 +183,9 @@ package final class GroupConsumer {
     /// generation that has passed; librdkafka answers with the loss of every partition.
     package var isJoining: Bool { sinks.joins.isJoining }
 
+    /// Since when the group has not told what is whose, in nanoseconds of the monotonic clock; nil where it has.
+    package var joinsSince: UInt64? { sinks.joins.joinsSince == 0 ? nil : sinks.joins.joinsSince }
+
     package var fatalError: KafkaError? { client.fatalError }
 
     /// What was measured last; see `ClientStatistics`.

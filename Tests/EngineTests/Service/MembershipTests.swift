@@ -41,6 +41,34 @@ struct MembershipTests {
         }
     }
 
+    @Test("A group that has not answered for longer than a rebalance takes is late, until it tells what is whose")
+    func late() throws {
+        let ports = try ports()
+        let joins = ports.consumer.sinks.joins
+        var isLate: Bool {
+            var figures = ShardFigures()
+            ports.addClients(to: &figures)
+            return figures.isGroupLate
+        }
+        let (join, sync): (Int16, Int16) = (11, 14)
+        // A session, a drain and ten seconds.
+        joins.sent(join, at: (ports.now.nanoseconds - 59_000_000_000))
+        expect(isLate, is: false)
+        joins.answered(join, isFailure: false)
+        joins.answered(sync, isFailure: false)
+        joins.sent(join, at: (ports.now.nanoseconds - 61_000_000_000))
+        expect(isLate, is: true)
+        // It is asked again where no answer has come.
+        joins.answered(join, isFailure: true)
+        joins.sent(join, at: ports.now.nanoseconds)
+        joins.answered(join, isFailure: false)
+        joins.sent(sync, at: ports.now.nanoseconds)
+        joins.answered(sync, isFailure: true)
+        expect(isLate, is: true)
+        joins.answered(sync, isFailure: false)
+        expect(isLate, is: false)
+    }
+
     @Test("The file of a partition's counts is closed before it is opened again: there may be no descriptors for both")
     func countsAgain() throws {
         let folder = try TemporaryFolder()

@@ -118,6 +118,19 @@ struct ShardFiguresTests {
         expect(lines(of: log).dropFirst(), is: ["outputs are acknowledged again"])
     }
 
+    @Test("A group that does not answer is told, and when it does")
+    func lateGroup() {
+        let log = Log()
+        var pressure = Pressure()
+        var figures = ShardFigures()
+        figures.isGroupLate = true
+        for _ in 0..<2 { pressure.tell(figures, start, log) }
+        expect(lines(of: log), is: ["the group does not answer: this member waits for it"])
+        figures.isGroupLate = false
+        for _ in 0..<2 { pressure.tell(figures, start, log) }
+        expect(lines(of: log).dropFirst(), is: ["the group has answered"])
+    }
+
     @Test("That there is no room is told once nothing has been taken for a second, and when there is some again")
     func full() {
         let log = Log()
@@ -246,6 +259,9 @@ struct ReadinessTests {
         expect(words([figures, other]), is: ["not-joined"])
         other.hasJoined = true
         expect(words([figures, other]), is: [])
+        other.isGroupLate = true
+        expect(words([figures, other]), is: ["not-joined"])
+        other.isGroupLate = false
         other.isAnswered = false
         expect(words([figures, other]), is: ["cannot-publish"])
         other.isAnswered = true
