@@ -1,5 +1,5 @@
 """What became of every event, counted from the input."""
-import collections, json
+import collections, json, time
 
 
 def words(headers):
@@ -8,18 +8,63 @@ def words(headers):
 
 def arrivals(outputs, letters):
     """The input's place, the key, the value and whether it is a dead letter, in the order in which each topic has them."""
-    found = []
-    for headers, key, value in list(outputs.records):
-        found.append((words(headers).get("pushmill-source"), key, value, False))
-    for headers, key, value in list(letters.records):
-        names = words(headers)
-        place = "/".join(names.get(f"pushmill.error.{part}", "") for part in ("topic", "partition", "offset"))
-        found.append((place, key, value, True))
-    return found
+    return [(source(headers), key, value, False) for headers, key, value in list(outputs.records)] + [
+        (source(headers), key, value, True) for headers, key, value in list(letters.records)]
+
+
+def source(headers):
+    names = words(headers)
+    return names.get("pushmill-source") or "/".join(
+        names.get(f"pushmill.error.{part}", "") for part in ("topic", "partition", "offset"))
 
 
 def offset(place):
     return int(place.split("/")[2])
+
+
+class Waiting:
+    """The events that have not come out yet, and for how long none of their partition has."""
+
+    def __init__(self, inputs, outputs, letters):
+        self.inputs, self.results = inputs, [outputs, letters]
+        self.read = collections.Counter()
+        self.left, self.seen = collections.defaultdict(set), set()
+        self.since = collections.defaultdict(float)
+        self.heal()
+
+    def heal(self):
+        """What stood still before is forgiven."""
+        self.healed, self.longest, self.which = time.monotonic(), 0, None
+
+    def fresh(self, topic):
+        begin = self.read[topic]
+        self.read[topic] = len(topic.records)
+        return [words[0] for words in topic.records[begin:self.read[topic]]]
+
+    def look(self):
+        now = time.monotonic()
+        for partition, places in self.left.items():
+            still = now - max(self.since[partition], self.healed)
+            if places and still > self.longest:
+                self.longest, self.which = still, partition
+        for place in self.fresh(self.inputs):
+            if place not in self.seen:
+                partition = place.rpartition("/")[0]
+                if not self.left[partition]:
+                    self.since[partition] = now
+                self.left[partition].add(place)
+        for place in map(source, (headers for topic in self.results for headers in self.fresh(topic))):
+            partition = place.rpartition("/")[0]
+            self.seen.add(place)
+            self.left[partition].discard(place)
+            self.since[partition] = now
+
+    @property
+    def is_any(self):
+        return any(self.left.values())
+
+    def __str__(self):
+        return f"{self.longest:.1f} s ({self.which})"
 
 
 class Account:

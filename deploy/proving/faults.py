@@ -1,23 +1,25 @@
 """What befalls a scene. Each fault ends what it began, so that they come one after the other."""
-import collections, os, signal, subprocess
+import collections, os, signal, subprocess, time
 
 Fault = collections.namedtuple("Fault", "at kind number length strength")
 KINDS = ["kill", "end", "freeze", "outage", "reload", "latency", "partition", "clock"]
+# Beside these, where instances keep their places in the group.
+STATIC = ["leave", "replace", "guest", "roll"] + [f"{kind}, as one comes" for kind in ("kill", "end", "freeze")] * 2
 HOUR = 3600
 
 
 def schedule(scene, seconds, chance):
     """What comes when, decided before anything runs. The strength, below 1, is each fault's own matter."""
-    kinds = KINDS + (["full_disk"] if scene.is_alone and scene.badge else [])
+    kinds = KINDS + (["full_disk"] if scene.is_alone and scene.badge else []) + (STATIC if scene.is_static else [])
     at, faults = 2.0, []
     while at < seconds:
         kind, number = chance.choice(kinds), chance.randrange(len(scene.instances))
         length = chance.uniform(0.5, 4)
         # Now and then longer than the session: the others go on with what it holds.
-        is_long = chance.random() < (0.4 if kind in ("freeze", "partition") else 0.1)
-        length += 6 if len(scene.instances) > 1 and is_long else 0
+        is_long = chance.random() < (0.4 if kind in ("freeze", "partition") else 0.1) or kind in ("leave", "replace")
+        length += scene.session if len(scene.instances) > 1 and is_long else 0
         faults.append(Fault(at, kind, number, length, chance.random()))
-        at += length + chance.uniform(0.3, 2)
+        at += length + chance.uniform(0.3, 2) + (10 if kind in STATIC else 0)
     return faults
 
 
@@ -25,7 +27,9 @@ def befall(scene, fault):
     """Lets it happen; gives why not, where it cannot."""
     if fault.kind == "full_disk" and not os.path.ismount(scene.disk):
         return "skipped, for mounting is not allowed"
-    globals()[fault.kind](scene, scene.instances[fault.number], fault)
+    kind, is_beside, _ = fault.kind.partition(", as one comes")
+    instance, fault = scene.instances[fault.number], fault._replace(kind=kind)
+    (as_one_comes if is_beside else globals()[kind])(scene, instance, fault)
 
 
 def kill(scene, instance, fault):
@@ -39,6 +43,60 @@ def end(scene, instance, fault):
     scene.await_end(instance)
     scene.rest(fault.length / 3)
     instance.start()
+
+
+def leave(scene, instance, fault):
+    """Until others have what it held."""
+    instance.end_soon()
+    scene.await_end(instance)
+    scene.rest(fault.length)
+    instance.start()
+
+
+def replace(scene, instance, fault):
+    """It is killed, and comes again on another machine when others have what it held."""
+    instance.kill()
+    scene.rest(fault.length)
+    for file in scene.folder.glob(f"state{instance.number}.sqlite*"):
+        file.unlink()
+    instance.start()
+
+
+def guest(scene, instance, fault):
+    """The group grows and shrinks again."""
+    coming = scene.welcome()
+    scene.rest(fault.length * 3)
+    scene.dismiss(coming)
+
+
+def roll(scene, instance, fault):
+    """All are ended and started again, one after the other, while there is one more."""
+    coming = scene.welcome()
+    for number in range(len(scene.surroundings)):
+        scene.rest(fault.length)
+        end(scene, scene.instances[number], fault)
+    scene.dismiss(coming)
+
+
+def as_one_comes(scene, instance, fault):
+    """At any time until it has come, or when this one is about to give partitions back."""
+    coming = scene.welcome()
+    if fault.strength < 0.5:
+        scene.rest(fault.strength * 10)
+    else:
+        size, until = instance.log.stat().st_size, time.monotonic() + 8
+        while not has_revoked(instance, size) and time.monotonic() < until:
+            scene.rest(0.01)
+        scene.rest(fault.strength / 10 - 0.05)
+    globals()[fault.kind](scene, instance, fault)
+    scene.rest(5 + fault.length)
+    scene.dismiss(coming)
+
+
+def has_revoked(instance, size):
+    with open(instance.log) as log:
+        log.seek(size)
+        return "partitions revoked" in log.read()
 
 
 def freeze(scene, instance, fault):

@@ -1,7 +1,7 @@
 """Instances of the service on one broker, events that keep coming, and what became of them."""
 import json, os, shutil, subprocess, time
 
-from account import Account, arrivals
+from account import Account, Waiting
 from faults import befall, mount, schedule
 from processes import Broken, Broker, Instance, Process, ROOT, Topic, wait
 from surroundings import Surroundings
@@ -12,8 +12,7 @@ PARTITIONS = 16
 CONFIGURATION = """
 kafka:
   bootstrap.servers: "{broker}"
-  consumer: {{ group.id: faults, session.timeout.ms: 6000, heartbeat.interval.ms: 500,
-    max.poll.interval.ms: 10000, fetch.wait.max.ms: 50 }}
+  consumer: {{ group.id: faults, session.timeout.ms: {session}000, {consumer}, fetch.wait.max.ms: 50 }}
   producer: {{ {producer} }}
 topics: {{ input: [in], output: out, dead-letter: dead, badge-changelog: badges }}
 delivery: {{ guarantee: {guarantee}, ordering: {ordering} }}
@@ -29,11 +28,13 @@ log: {{ level: info, format: json }}
 
 
 class Scene:
-    """With `once` it delivers exactly once; with `badge` it counts. `rate`: events a second."""
+    """With `once` it delivers exactly once; with `badge` it counts; with `is_static` each instance keeps its place in the
+    group for a long session. `rate`: events a second."""
 
     def __init__(self, plan, rate, broker, program, folder):
-        self.title, instances, self.badge, self.once, self.ordering = plan
-        self.rate, self.folder = rate, folder
+        self.title, instances, self.badge, self.once, self.ordering, self.is_static = plan
+        self.session = 15 if self.is_static else 6
+        self.rate, self.program, self.folder = rate, program, folder
         # A small disk is for an instance alone: each would need one.
         self.is_alone = instances == 1
         self.broken = []
@@ -49,17 +50,21 @@ class Scene:
         self.instances = [
             Instance(number, program, folder, self.configuration(number), **self.surroundings[number].environment)
             for number in range(instances)]
+        self.guests = 0
         self.open_feeder()
         address = self.broker.address
         self.inputs = Topic(address, "in", "in/%p/%o\t%k\t%s")
         self.outputs = Topic(address, "out", "%h\t%k\t%s")
         self.letters = Topic(address, "dead", "%h\t%k\t%s")
+        self.waiting = Waiting(self.inputs, self.outputs, self.letters)
 
     def configuration(self, number):
         folder = self.disk if self.is_alone else self.folder
         return CONFIGURATION.format(
             broker=self.broker.address, root=ROOT, state=folder / f"state{number}.sqlite",
             producer=f"transactional.id: faults-{number}" if self.once else "",
+            session=self.session, consumer=f"group.instance.id: faults-{number}" if self.is_static
+            else "heartbeat.interval.ms: 500, max.poll.interval.ms: 10000",
             guarantee="exactly-once" if self.once else "at-least-once", ordering=self.ordering,
             badge="  - badge: { mode: increment }" if self.badge else "")
 
@@ -102,8 +107,22 @@ class Scene:
             self.watch()
             time.sleep(min(0.02, end - now))
 
+    def welcome(self):
+        """One that the group has not seen before."""
+        number = len(self.surroundings) + self.guests
+        self.guests += 1
+        self.instances.append(Instance(number, self.program, self.folder, self.configuration(number)))
+        return self.instances[-1]
+
+    def dismiss(self, guest):
+        """It does not come again; its place in the group is its own until its session is over."""
+        guest.end_soon()
+        self.await_end(guest)
+        self.instances.remove(guest)
+
     def watch(self):
         """No instance ends by itself."""
+        self.waiting.look()
         for instance in self.instances:
             if instance.code is not None and not instance.is_leaving:
                 raise Broken(f"instance {instance.number} ended with {instance.code}")
@@ -123,8 +142,13 @@ class Scene:
             if hindrance := befall(self, fault):
                 self.say(f"{fault.kind}: {hindrance}")
         self.rest(self.began + seconds - time.monotonic())
-        self.say(f"no more faults; {self.sent} events are in")
+        self.say(f"no more faults; {self.sent} events are in; a partition stood still for {self.waiting} at most")
+        self.waiting.heal()
         self.settle()
+        still = f"a partition stood still for {self.waiting} at most, after all faults"
+        self.say(still)
+        # Until the session of one that has gone is over, and its partitions are another's.
+        self.expect(self.waiting.longest < self.session + 15, still)
         self.end_all()
         before = len(self.outputs.records) + len(self.letters.records)
         for instance in self.instances:
@@ -147,9 +171,7 @@ class Scene:
         """Until all that was sent has come out."""
         self.close_feeder()
         wait("the input", lambda: len(self.inputs.records) >= self.sent)
-        wait("as many outputs", lambda: self.watch() or len(self.outputs.records) + len(self.letters.records) >= self.sent)
-        wanted = {place for place, _, _ in self.inputs.records}
-        wait("every event", lambda: wanted <= {place for place, *_ in arrivals(self.outputs, self.letters)}, pause=1)
+        wait("every event", lambda: self.watch() or not self.waiting.is_any)
 
     def count(self):
         account = Account(self.sent, self.inputs, self.outputs, self.letters, self.badge, self.once)
