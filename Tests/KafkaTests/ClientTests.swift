@@ -34,6 +34,37 @@ struct ClientTests {
         #expect(try first.leave() && second.leave())
     }
 
+    @Test("A member that has given partitions back joins anew, and knows before the request is sent")
+    func rejoining() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 2)
+        let first = try Member(peer.cluster, group: "g", [("group.instance.id", "i")])
+        try first.until { $0.owned.count == 2 && !$0.consumer.isJoining }
+        first.answers = false
+        first.seeks = false
+        let second = try Member(peer.cluster, group: "g")
+        func told(_ member: Member) -> ConsumerEvent? {
+            try? second.turn()
+            return member.consumer.isJoining ? nil : member.events.last
+        }
+        var revoked: [TopicPartition] = []
+        try first.until {
+            guard case .revoked(let places) = told($0) else { return false }
+            revoked = places
+            return true
+        }
+        try first.consumer.giveBack(revoked)
+        try first.until { told($0) == .assigned([]) }
+        try first.consumer.acceptAssignment()
+        #expect(first.consumer.isJoining)
+        first.answers = true
+        try first.until {
+            try? second.turn()
+            return second.owned.count == 1 && !$0.consumer.isJoining
+        }
+        #expect(try first.leave() && second.leave())
+    }
+
     @Test("Commits that wait for a coordinator that is away keep neither the member nor the end of it")
     func pendingCommits() throws {
         let peer = try Peer()

@@ -180,7 +180,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         environment.metrics.checkpointSeconds.observe(nanoseconds: Int64(clamping: took))
     }
 
-    var isJoining: Bool { consumer.isJoining || consumer.isRenamed }
+    var isJoining: Bool { consumer.isJoining }
 
     var hasLeft: Bool { consumer.hasLeft }
 

@@ -65,6 +65,8 @@ final class GroupInbox {
     var name: String?
     /// The group has told this member what is its own, at least once.
     var wasTold = false
+    /// What was assigned last is the rest of a revocation: librdkafka joins anew as soon as that is accepted.
+    var rejoins = false
     /// An assignment was not answered before the client failed, or not yet.
     var isAssigning = false
 }
@@ -85,8 +87,10 @@ func onGroupRebalance(
     let named = PartitionResult.all(in: partitions).map(\.position.partition)
     let isLost = rd_kafka_assignment_lost(client) != 0
     noteName(of: client, isLost, sinks.group)
+    let hasJoined = sinks.joins.end()
     switch code {
     case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
+        sinks.group.rejoins = !hasJoined
         sinks.group.isAssigning = true
         sinks.group.events.append(.assigned(named))
     case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:

@@ -5,6 +5,7 @@ internal import CPushmillRdKafka
 extension GroupConsumer {
     /// Answers `ConsumerEvent.assigned`: nothing is read of them before `read`.
     package func acceptAssignment() throws(KafkaError) {
+        if exchange(&sinks.group.rejoins, with: false) { sinks.joins.expect(since: JoinWatch.now) }
         try client.assign([])
         sinks.group.isAssigning = client.isFatal
         owners?.begin()

@@ -180,11 +180,13 @@ package final class GroupConsumer {
     // MARK: Membership
 
     /// The group is being joined anew. What is committed now waits behind that in the connection and comes with a
-    /// generation that has passed; librdkafka answers with the loss of every partition.
+    /// generation that has passed; librdkafka answers with the loss of every partition. A question to librdkafka's main
+    /// thread, such as `isRenamed`, must not come between this and the commit: that thread sends a join that is due
+    /// when it was woken by anything.
     package var isJoining: Bool { sinks.joins.isJoining }
 
     /// Since when the group has not told what is whose, in nanoseconds of the monotonic clock; nil where it has.
-    package var joinsSince: UInt64? { sinks.joins.joinsSince == 0 ? nil : sinks.joins.joinsSince }
+    package var joinsSince: UInt64? { sinks.joins.joinsSince }
 
     package var fatalError: KafkaError? { client.fatalError }
 

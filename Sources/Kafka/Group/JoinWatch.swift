@@ -2,38 +2,46 @@ internal import CPushmillRdKafka
 internal import Glibc
 internal import Synchronization
 
-/// Whether the group is being joined anew, which librdkafka tells in no other way than by its requests: not when a
-/// member of a cooperative group learns of a rebalance, but only when that is over.
+/// Whether the group is being joined anew: from the request until the member is told what came of it, however often it is
+/// asked to join once more. librdkafka tells of the begin in no other way than by its requests: not when a member of a
+/// cooperative group learns of a rebalance.
 final class JoinWatch: Sendable {
-    private let isAwaited = Atomic<Bool>(false)
+    /// 0 where the group is not being joined.
+    private let begun = Atomic<UInt64>(0)
     private let hasAsked = Atomic<Bool>(false)
-    private let firstSent = Atomic<UInt64>(0)
 
     /// The client has asked to become a member, at least once.
     var hasBegun: Bool { hasAsked.load(ordering: .acquiring) }
 
-    var isJoining: Bool { isAwaited.load(ordering: .acquiring) }
+    var isJoining: Bool { begun.load(ordering: .acquiring) != 0 }
 
-    /// When the first request was sent since the group told last what is whose, in nanoseconds of the monotonic clock; 0
-    /// where it was asked nothing since.
-    var joinsSince: UInt64 { firstSent.load(ordering: .acquiring) }
+    /// In nanoseconds of the monotonic clock; nil where the group is not being joined.
+    var joinsSince: UInt64? {
+        let time = begun.load(ordering: .acquiring)
+        return time == 0 ? nil : time
+    }
 
-    func sent(_ key: Int16, at time: @autoclosure () -> UInt64) {
-        guard key == Self.joinGroup || key == Self.syncGroup else { return }
+    fileprivate func noteRequest(_ key: Int16) {
+        guard key == Self.joinGroup else { return }
         hasAsked.store(true, ordering: .releasing)
-        isAwaited.store(true, ordering: .releasing)
-        if joinsSince == 0 { firstSent.store(time(), ordering: .releasing) }
+        expect(since: Self.now)
     }
 
-    /// `isFailure`: there is no answer, and none to come.
-    func answered(_ key: Int16, isFailure: Bool) {
-        guard key == Self.joinGroup || key == Self.syncGroup else { return }
-        isAwaited.store(false, ordering: .releasing)
-        if key == Self.syncGroup, !isFailure { firstSent.store(0, ordering: .releasing) }
+    /// The request is about to be sent: it would be seen too late, by another thread.
+    func expect(since now: UInt64) {
+        _ = begun.compareExchange(expected: 0, desired: now, ordering: .acquiringAndReleasing)
     }
+
+    static var now: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+    }
+
+    /// The member was told. False where it did not join since it was told before.
+    func end() -> Bool { begun.exchange(0, ordering: .acquiringAndReleasing) != 0 }
 
     private static let joinGroup: Int16 = 11
-    private static let syncGroup: Int16 = 14
 
     /// By the watch of these sinks, which must live as long as the client that is made with this configuration.
     static func begin(_ configuration: OpaquePointer, _ sinks: ClientSinks) {
@@ -46,9 +54,7 @@ private func onNew(
     client: OpaquePointer?, configuration: OpaquePointer?, opaque: UnsafeMutableRawPointer?,
     reason: UnsafeMutablePointer<CChar>?, size: Int
 ) -> rd_kafka_resp_err_t {
-    let code = rd_kafka_interceptor_add_on_request_sent(client, "join", onRequest, opaque)
-    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { return code }
-    return rd_kafka_interceptor_add_on_response_received(client, "join", onResponse, opaque)
+    rd_kafka_interceptor_add_on_request_sent(client, "join", onRequest, opaque)
 }
 
 /// Called by librdkafka on a broker's thread, for every request; must not call back into it.
@@ -56,21 +62,6 @@ private func onRequest(
     client: OpaquePointer?, socket: Int32, name: UnsafePointer<CChar>?, broker: Int32, key: Int16, version: Int16,
     number: Int32, size: Int, opaque: UnsafeMutableRawPointer?
 ) -> rd_kafka_resp_err_t {
-    ClientSinks.from(opaque)?.joins.sent(key, at: nanoseconds)
-    return RD_KAFKA_RESP_ERR_NO_ERROR
-}
-
-private var nanoseconds: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-}
-
-/// Called by librdkafka on any of its threads just before it looks at a response, or at what came instead of one.
-private func onResponse(
-    client: OpaquePointer?, socket: Int32, name: UnsafePointer<CChar>?, broker: Int32, key: Int16, version: Int16,
-    number: Int32, size: Int, time: Int64, error: rd_kafka_resp_err_t, opaque: UnsafeMutableRawPointer?
-) -> rd_kafka_resp_err_t {
-    ClientSinks.from(opaque)?.joins.answered(key, isFailure: error != RD_KAFKA_RESP_ERR_NO_ERROR)
+    ClientSinks.from(opaque)?.joins.noteRequest(key)
     return RD_KAFKA_RESP_ERR_NO_ERROR
 }

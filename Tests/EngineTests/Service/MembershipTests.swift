@@ -50,22 +50,15 @@ struct MembershipTests {
             ports.addClients(to: &figures)
             return figures.isGroupLate
         }
-        let (join, sync): (Int16, Int16) = (11, 14)
         // A session, a drain and ten seconds.
-        joins.sent(join, at: (ports.now.nanoseconds - 59_000_000_000))
+        joins.expect(since: ports.now.nanoseconds - 59_000_000_000)
         expect(isLate, is: false)
-        joins.answered(join, isFailure: false)
-        joins.answered(sync, isFailure: false)
-        joins.sent(join, at: (ports.now.nanoseconds - 61_000_000_000))
-        expect(isLate, is: true)
+        expect(joins.end(), is: true)
+        joins.expect(since: ports.now.nanoseconds - 61_000_000_000)
         // It is asked again where no answer has come.
-        joins.answered(join, isFailure: true)
-        joins.sent(join, at: ports.now.nanoseconds)
-        joins.answered(join, isFailure: false)
-        joins.sent(sync, at: ports.now.nanoseconds)
-        joins.answered(sync, isFailure: true)
+        joins.expect(since: ports.now.nanoseconds)
         expect(isLate, is: true)
-        joins.answered(sync, isFailure: false)
+        expect(joins.end(), is: true)
         expect(isLate, is: false)
     }
 
