@@ -12,6 +12,8 @@ struct Ending {
         case answering(until: Instant)
         /// Until the checkpoint of this number has ended.
         case committing(UInt32, until: Instant)
+        /// Until the group has been joined anew, if it is.
+        case joining(until: Instant)
         case leaving
         case ended
     }
@@ -34,7 +36,7 @@ struct Ending {
     var deadline: Instant {
         switch phase {
         case .running, .ended: .never
-        case .finishing(let until), .answering(let until), .committing(_, let until): until
+        case .finishing(let until), .answering(let until), .committing(_, let until), .joining(let until): until
         case .leaving: end
         }
     }
@@ -64,7 +66,7 @@ extension Shard where Ports: ~Copyable {
         case .running:
             ports.tell(.ending(inFlight: entries.count))
             ending.begin(now)
-        case .finishing, .answering, .committing:
+        case .finishing, .answering, .committing, .joining:
             ending.hurry(now)
             leave()
         case .leaving: ending.phase = .ended
@@ -93,6 +95,11 @@ extension Shard where Ports: ~Copyable {
             guard hasCommitted(number) || now >= until else { return }
             // That commit may have gone without partitions whose changelog was slow.
             if isDirty, now < until { return ending.phase = .committing(checkpoint.want(), until: until) }
+            ending.phase = .joining(until: min(until, now + Self.joiningPatience))
+            advanceEnding()
+        case .joining(let until):
+            // A static member that goes away in between has the group wait until its session is over.
+            guard !ports.isJoining || now >= until else { return }
             ending.phase = .leaving
             leave()
         case .leaving:
@@ -126,6 +133,7 @@ extension Shard where Ports: ~Copyable {
 
     private static var lastAborts: Int { 5 }
     private static var storingPatience: Duration { .seconds(5) }
+    private static var joiningPatience: Duration { .seconds(5) }
 
     private mutating func leave() {
         // Published and not acknowledged; all that is in flight where it is told for the second time.

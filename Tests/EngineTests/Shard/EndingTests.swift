@@ -35,6 +35,8 @@ struct EndingTests {
         expect(ending.deadline, is: start + .seconds(18))
         ending.phase = .committing(3, until: ending.committingEnd)
         expect(ending.deadline, is: start + .seconds(19))
+        ending.phase = .joining(until: start + .seconds(5))
+        expect(ending.deadline, is: start + .seconds(5))
         ending.phase = .leaving
         expect(ending.deadline, is: start + .seconds(20))
         ending.phase = .ended

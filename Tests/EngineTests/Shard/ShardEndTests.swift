@@ -188,6 +188,19 @@ struct ShardEndTests {
         expect(waited, is: .seconds(19))
     }
 
+    @Test("Where the group is joined anew that is awaited, for five seconds", arguments: [true, false])
+    func joining(isOver: Bool) {
+        let shard = told()
+        shard.acknowledge()
+        #expect(shard.committed() != nil)
+        shard.ports.isJoining = true
+        shard.acceptCommit()
+        expect(rest(of: shard), is: [])
+        expect(shard.callsOfTurn(after: .milliseconds(4999)), is: [])
+        if isOver { shard.ports.isJoining = false }
+        expect(shard.callsOfTurn(after: isOver ? .zero : .milliseconds(1)), is: [.leave])
+    }
+
     @Test("The second time it is told, it leaves at once; the third time it has ended")
     func hurry() {
         let shard = Shard()
