@@ -16,6 +16,8 @@ package final class Membership: GroupClient {
     /// To be assigned when what is revoked was given back.
     private var added: [TopicPartition] = []
     private var wantsRejoin = false
+    /// In which it was told last what is its own: that goes with a join.
+    private var toldGeneration = -1
     private var isLossPending = false
     /// By which the group had it when it told what is its own.
     private var toldID: Int?
@@ -27,7 +29,8 @@ package final class Membership: GroupClient {
     package let connection: Connection
     private let instance: String?
     /// It is static, and is told of no loss while the group is rebalanced, as librdkafka has it.
-    private var isSilent: Bool { instance != nil }
+    private var isSilent: Bool { isStatic }
+    package var isStatic: Bool { instance != nil }
     private let tell: (ConsumerEvent) -> Void
 
     package init(_ node: Node, instance: String?, tell: @escaping (ConsumerEvent) -> Void) {
@@ -53,7 +56,7 @@ package final class Membership: GroupClient {
         wantsRejoin = false
         state = .joining
         attempt += 1
-        let (number, id, owned, generation) = (attempt, id, owned, generation)
+        let (number, id, owned, generation) = (attempt, id, owned, toldGeneration)
         connection.ask(patience: node.cluster.group.timing.rebalance + session) { [self] cluster, reply in
             cluster.group.join(
                 id, instance: instance, owned: owned, ownedGeneration: generation, client: self, answer: reply)
@@ -105,7 +108,9 @@ package final class Membership: GroupClient {
             guard let self, number == attempt, state == .syncing else { return }
             switch answer {
             case nil: sync()
+            case .illegalGeneration: lose(isMember: true)
             case .unknownMember: lose()
+            case .fenced: lose(isFenced: true)
             case .rebalance:
                 state = .out
                 join()
@@ -124,6 +129,7 @@ package final class Membership: GroupClient {
             tell(.renamed)
         }
         toldID = id
+        toldGeneration = generation
         if !revoked.isEmpty {
             unanswered = .revoked
             wantsRejoin = true
@@ -194,12 +200,12 @@ package final class Membership: GroupClient {
         if wantsRejoin || id == nil { join() }
     }
 
-    /// What is owned may be others' already.
-    private func lose(isFenced: Bool = false) {
-        id = nil
-        generation = -1
+    /// What is owned may be others' already. A member comes again by its name, in no generation.
+    private func lose(isFenced: Bool = false, isMember: Bool = false) {
+        if isMember { generation = -1 } else { id = nil }
         state = isFenced ? .fenced : .out
         added = []
+        wantsRejoin = true
         guard case .nothing = unanswered else {
             // A static one comes back by another name, and keeps what is its own.
             isLossPending = !isSilent || isFenced
@@ -236,7 +242,8 @@ package final class Membership: GroupClient {
             case nil: heartbeatSoon()
             case .accepted: silence += 1
             case .rebalance: join()
-            case .illegalGeneration, .unknownMember: lose()
+            case .illegalGeneration: lose(isMember: true)
+            case .unknownMember: lose()
             case .fenced: lose(isFenced: true)
             }
         }

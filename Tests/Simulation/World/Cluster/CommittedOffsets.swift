@@ -48,11 +48,15 @@ extension GroupCoordinator {
         return .accepted(refused: refused)
     }
 
-    /// Held until the transaction ends. Without the group's metadata nobody is refused.
+    /// Held until the transaction ends. Without the group's metadata nobody is refused, and it matters not what state the
+    /// group is in.
     package func commit(
-        _ positions: [Position], member: Int, generation: Int, transaction: Int, hasMetadata: Bool = true
+        _ positions: [Position], member: Int, generation: Int, isStatic: Bool = false, transaction: Int,
+        hasMetadata: Bool = true
     ) -> CommitAnswer {
-        let answer = hasMetadata ? checkCommit(member, generation) : .accepted
+        let isNobodys = member < 0 && generation < 0 && !isStatic
+        let isTaken = !hasMetadata || isNobodys || isOfEmptyGroup(generation)
+        let answer = isTaken ? .accepted : check(member, generation)
         guard answer == .accepted else {
             timeline.note(800, .commitRefused, Int64(member), Int64(generation), Int64(transaction))
             return .refused(answer)
@@ -66,7 +70,11 @@ extension GroupCoordinator {
         return .accepted(refused: refused)
     }
 
+    /// Of a client that manages its partitions itself, as it seems.
+    private func isOfEmptyGroup(_ generation: Int) -> Bool { generation < 0 && state == .empty }
+
     private func checkCommit(_ member: Int, _ generation: Int) -> MemberAnswer {
+        if isOfEmptyGroup(generation) { return .accepted }
         let answer = check(member, generation)
         return answer == .accepted && state == .completing ? .rebalance : answer
     }

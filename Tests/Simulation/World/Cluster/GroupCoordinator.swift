@@ -15,6 +15,8 @@ package protocol GroupClient: AnyObject {
     func heartbeatSoon()
     /// Its heartbeats arrive.
     var isReachable: Bool { get }
+    /// By which it sends them.
+    var id: Int? { get }
 }
 
 /// The group as its coordinator has it: members, generations, and what was committed.
@@ -29,7 +31,9 @@ package final class GroupCoordinator {
     package enum SyncAnswer: Sendable, Equatable {
         case assigned([TopicPartition])
         case rebalance
+        case illegalGeneration
         case unknownMember
+        case fenced
     }
 
     package enum MemberAnswer: Sendable, Equatable {
@@ -54,6 +58,8 @@ package final class GroupCoordinator {
         var hasJoined = false
         /// Makes void what was planned for its session's end.
         var contact = 0
+        /// The group owes it an answer: its session does not end before that.
+        var isWaiting: Bool { joined != nil || synced != nil }
 
         init(id: Int, instance: String?, client: any GroupClient) {
             self.id = id
@@ -70,9 +76,12 @@ package final class GroupCoordinator {
     let timeline: Timeline
     let timing: GroupTiming
     private(set) var members: [Member] = []
+    private var leader = -1
     private var ids = 0
     private var rounds = 0
-    private var fenced: [Int] = []
+    /// The static names of all members that there were.
+    private var names: [Int: String] = [:]
+    private var stored = StoredGroup()
     var offsets = CommittedOffsets()
 
     init(timeline: Timeline, timing: GroupTiming) {
@@ -90,24 +99,30 @@ package final class GroupCoordinator {
         let member: Member
         if let id {
             guard let known = members.first(where: { $0.id == id }) else {
-                return answer(fenced.contains(id) ? .fenced : .unknownMember)
+                return answer(isFenced(id) ? .fenced : .unknownMember)
             }
             member = known
+            let isSame = known.owned == owned && known.ownedGeneration == ownedGeneration
+            if isSame, state == .completing || state == .stable && id != leader {
+                // It says nothing new: the answer to its last join may have been lost.
+                timeline.note(800, .join, Int64(id), Int64(owned.count), 1)
+                return answer(.joined(member: id, generation: generation, isLeader: id == leader))
+            }
         } else {
             ids += 1
             member = Member(id: ids, instance: instance, client: client)
+            names[ids] = instance
+            (member.owned, member.ownedGeneration) = (owned, ownedGeneration)
             if let instance, let index = members.firstIndex(where: { $0.instance == instance }) {
                 if replace(at: index, by: member) {
-                    return answer(.joined(member: member.id, generation: generation, isLeader: index == 0))
+                    return answer(.joined(member: member.id, generation: generation, isLeader: false))
                 }
             } else {
                 members.append(member)
             }
-            watch(member)
         }
         timeline.note(800, .join, Int64(member.id), Int64(owned.count))
-        member.owned = owned
-        member.ownedGeneration = ownedGeneration
+        (member.owned, member.ownedGeneration) = (owned, ownedGeneration)
         if state != .preparing { prepare() }
         member.joined = answer
         member.hasJoined = true
@@ -117,19 +132,26 @@ package final class GroupCoordinator {
     /// A static member is back in another process: what it had fences the old one. True where no rebalance is needed.
     private func replace(at index: Int, by member: Member) -> Bool {
         let old = members[index]
-        fenced.append(old.id)
         // Its session does not end any more.
         old.contact += 1
         members[index] = member
         member.assignment = old.assignment
+        if leader == old.id { leader = member.id }
         old.joined?(.fenced)
-        old.synced?(.unknownMember)
+        old.synced?(.fenced)
         // Its next heartbeat tells it.
         old.client.heartbeatSoon()
         cluster?.witness?.expelled()
         watch(member)
         timeline.note(800, .fence, Int64(old.id), Int64(member.id))
+        if state == .stable { store() }
         return state == .stable
+    }
+
+    /// Another has its static name.
+    private func isFenced(_ id: Int) -> Bool {
+        guard let name = names[id] else { return false }
+        return members.contains { $0.instance == name }
     }
 
     /// The partitions that are no member's, of a group at rest.
@@ -152,46 +174,105 @@ package final class GroupCoordinator {
             timeline.after(delay) { [weak self] in self?.completeIfAllJoined() }
         }
         opensAt = timeline.now + delay
-        timeline.after(timing.rebalance) { [weak self] in
-            guard let self, state == .preparing, rounds == round else { return }
-            for member in members where !member.hasJoined { expel(member) }
-            completeIfAllJoined()
+        timeline.after(timing.rebalance) { [weak self] in self?.endRound(round) }
+    }
+
+    /// Static members keep their places until their sessions end, unless none has come.
+    private func endRound(_ round: Int) {
+        guard state == .preparing, rounds == round else { return }
+        for member in members where !member.hasJoined && member.instance == nil { expel(member) }
+        guard members.isEmpty || members.contains(where: \.hasJoined) else {
+            return timeline.after(timing.rebalance) { [weak self] in self?.endRound(round) }
         }
+        complete()
     }
 
     private var opensAt: UInt64 = 0
 
     private func completeIfAllJoined() {
         guard state == .preparing, timeline.now >= opensAt else { return }
-        guard !members.isEmpty else { return state = .empty }
         guard members.allSatisfy(\.hasJoined) else { return }
+        complete()
+    }
+
+    private func complete() {
+        guard !members.isEmpty else { return becomeEmpty() }
         generation += 1
         state = .completing
+        if !members.contains(where: { $0.id == leader && $0.hasJoined }) {
+            leader = members.first(where: \.hasJoined)?.id ?? -1
+        }
         timeline.note(800, .generation, Int64(generation), Int64(members.count))
-        for (index, member) in members.enumerated() {
+        for member in members {
             let answer = member.joined
             member.joined = nil
-            answer?(.joined(member: member.id, generation: generation, isLeader: index == 0))
+            watch(member, isNew: true)
+            answer?(.joined(member: member.id, generation: generation, isLeader: member.id == leader))
+            // Who has not come is told by its next heartbeat.
+            if answer == nil { member.client.heartbeatSoon() }
         }
+    }
+
+    private func becomeEmpty() {
+        state = .empty
+        store()
     }
 
     /// The leader's brings the assignment, which here is made for it; everyone's gets his part.
     package func sync(_ id: Int, generation: Int, answer: @escaping (SyncAnswer) -> Void) {
-        guard let index = members.firstIndex(where: { $0.id == id }) else { return answer(.unknownMember) }
-        guard generation == self.generation else { return answer(.rebalance) }
+        guard let member = members.first(where: { $0.id == id }) else {
+            return answer(isFenced(id) ? .fenced : .unknownMember)
+        }
+        guard generation == self.generation else { return answer(.illegalGeneration) }
         switch state {
         case .empty, .preparing: answer(.rebalance)
-        case .stable: answer(.assigned(members[index].assignment))
+        case .stable: answer(.assigned(member.assignment))
         case .completing:
-            members[index].synced = answer
-            guard index == 0 else { return }
+            member.synced = answer
+            guard id == leader else { return }
             assign()
             state = .stable
+            store()
             for member in members {
                 let answer = member.synced
                 member.synced = nil
+                watch(member, isNew: true)
                 answer?(.assigned(member.assignment))
             }
+        }
+    }
+
+    // MARK: Another coordinator
+
+    /// What outlives a coordinator: the group as it was when it was at rest the last time.
+    private struct StoredGroup {
+        var generation = 0
+        var leader = -1
+        var members: [Member] = []
+    }
+
+    private func copies(_ members: [Member]) -> [Member] {
+        members.map { member in
+            let copy = Member(id: member.id, instance: member.instance, client: member.client)
+            (copy.owned, copy.ownedGeneration) = (member.owned, member.ownedGeneration)
+            copy.assignment = member.assignment
+            return copy
+        }
+    }
+
+    private func store() { stored = StoredGroup(generation: generation, leader: leader, members: copies(members)) }
+
+    /// Another broker coordinates the group from now on: what it was about to do is forgotten, and who waits for an answer
+    /// gets none.
+    package func move() {
+        for member in members { member.contact += 1 }
+        cluster?.witness?.expelled()
+        rounds += 1
+        (generation, leader, members) = (stored.generation, stored.leader, copies(stored.members))
+        state = members.isEmpty ? .empty : .stable
+        for member in members {
+            watch(member, isNew: true)
+            member.client.heartbeatSoon()
         }
     }
 
@@ -204,7 +285,7 @@ package final class GroupCoordinator {
     }
 
     func check(_ id: Int, _ generation: Int) -> MemberAnswer {
-        guard members.contains(where: { $0.id == id }) else { return fenced.contains(id) ? .fenced : .unknownMember }
+        guard members.contains(where: { $0.id == id }) else { return isFenced(id) ? .fenced : .unknownMember }
         return generation == self.generation ? .accepted : .illegalGeneration
     }
 
@@ -240,8 +321,8 @@ package final class GroupCoordinator {
 
     private func settle() {
         if members.isEmpty {
-            state = .empty
             generation += 1
+            becomeEmpty()
         } else if state == .preparing {
             completeIfAllJoined()
         } else {
@@ -254,20 +335,23 @@ package final class GroupCoordinator {
         for member in members where member.client === client { watch(member) }
     }
 
-    /// No heartbeat is simulated while all arrive; where they stop, the last one was some time ago.
-    private func watch(_ member: Member) {
+    /// No heartbeat is simulated while all arrive; where they stop, the last one was some time ago, unless its session has
+    /// just begun.
+    private func watch(_ member: Member, isNew: Bool = false) {
         member.contact += 1
-        guard !member.client.isReachable, cluster?.isOut != true else { return }
+        guard !isBeating(member), cluster?.isOut != true else { return }
         let contact = member.contact
-        let ago = timeline.dice.between(0...timing.heartbeat)
+        let ago = isNew ? 0 : timeline.dice.between(0...timing.heartbeat)
         timeline.after(timing.session - ago) { [weak self] in
-            guard let self, member.contact == contact else { return }
+            guard let self, member.contact == contact, !member.isWaiting, !isBeating(member) else { return }
             expel(member)
             settle()
         }
     }
 
+    private func isBeating(_ member: Member) -> Bool { member.client.isReachable && member.client.id == member.id }
+
     func setOut(_ isOut: Bool) { for member in members { watch(member) } }
 
-    func letGo() { members = [] }
+    func letGo() { (members, stored) = ([], StoredGroup()) }
 }

@@ -64,6 +64,7 @@ extension SimulatedPorts {
         let epoch = producer.epoch
         let (id, generation) = (membership?.id ?? -1, membership?.generation ?? -1)
         guard membership?.isRenamed != true else { return .notAMember(KafkaError("renamed")) }
+        let isStatic = membership?.isStatic ?? false
         let hasMetadata = !PlantedFault.isPlanted(.offsetsWithoutGroupMetadata)
         producer.hasOffsets = true
         let answer = ask { cluster -> (TransactionCoordinator.Answer, GroupCoordinator.CommitAnswer?)? in
@@ -73,7 +74,8 @@ extension SimulatedPorts {
             return (
                 .done,
                 cluster.group.commit(
-                    positions, member: id, generation: generation, transaction: transaction, hasMetadata: hasMetadata)
+                    positions, member: id, generation: generation, isStatic: isStatic, transaction: transaction,
+                    hasMetadata: hasMetadata)
             )
         }
         guard let answer else { return .retry(.unanswered) }
