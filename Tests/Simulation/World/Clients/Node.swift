@@ -9,8 +9,8 @@ package final class Node {
     /// Milliseconds that its clock is ahead of the brokers'.
     package var clockError: Int64 = 0
     package var weather: Weather
-    /// Once, when a transaction of its is about to take its offsets.
-    package var beforeOffsets: (() -> Void)?
+    /// Something that befalls it once, about a step of a transaction of its.
+    package var interruption: Interruption?
     /// Called when one of its members is to give partitions back.
     package var atRevocation: (() -> Void)?
     private var held: [() -> Void] = []
@@ -81,6 +81,15 @@ package final class Node {
         }
         for watcher in watchers { watcher() }
     }
+}
+
+package struct Interruption {
+    package enum Moment: CaseIterable, Sendable { case initialize, begin, addOffsets, commit, abort }
+
+    package let moment: Moment
+    /// The brokers have done it.
+    package let isAfter: Bool
+    package let happen: () -> Void
 }
 
 /// How requests fare between a process and the brokers.

@@ -13,8 +13,32 @@ package final class DiskFile {
     package var isThere = false
     /// How many writes fail from now on.
     package var failures = 0
+    /// As it was before each of the last writes.
+    private var past: [Copy] = []
+
+    private struct Copy {
+        let secret: AccountSecret
+        let rows: [AccountHash: CountState]
+        let position: RecordPosition?
+        let highest: CountState?
+        let isThere: Bool
+    }
 
     package init(number: UInt64) { self.number = number }
+
+    fileprivate func keep() {
+        past.append(Copy(secret: secret, rows: rows, position: position, highest: highest, isThere: isThere))
+        if past.count > 8 { past.removeFirst() }
+    }
+
+    /// The last of what was written is gone with the machine that had not brought it to its disk yet.
+    package func losePower(_ dice: inout Dice) {
+        guard !past.isEmpty else { return }
+        let copy = past[dice.below(past.count)]
+        (secret, rows, position, highest) = (copy.secret, copy.rows, copy.position, copy.highest)
+        isThere = copy.isThere
+        past = []
+    }
 }
 
 /// As `CountFile`, which makes its file by the first write.
@@ -59,6 +83,7 @@ package final class MemoryDisk: CountDisk {
             return false
         }
         guard takes() else { return false }
+        file.keep()
         if owner == 0 { own() }
         for row in rows {
             file.rows[row.account] = row.state
@@ -71,6 +96,7 @@ package final class MemoryDisk: CountDisk {
 
     package func clear() -> Bool {
         guard isAlive(), takes() else { return false }
+        file.keep()
         if owner > 0 { file.isThere = false }
         (file.rows, file.position, file.highest) = ([:], nil, nil)
         (owner, position, highest) = (0, nil, nil)

@@ -7,11 +7,8 @@ extension SimulatedPorts {
     package func transact(_ step: TransactionStep) -> TransactionResult {
         guard node.isAlive, let producer, let name = transactionalName else { return .failed(KafkaError("gone")) }
         if producer.hasFailed { return .failed(KafkaError("the producer has failed")) }
-        if case .addOffsets = step, let interruption = node.beforeOffsets, waitFor(0, { true }) {
-            node.beforeOffsets = nil
-            interruption()
-            _ = waitFor(1) { false }
-        }
+        interrupt(step, isAfter: false)
+        guard node.isAlive else { return .failed(KafkaError("gone")) }
         let outcome: TransactionResult
         switch step {
         case .initialize: outcome = initialize(producer, name)
@@ -22,9 +19,27 @@ extension SimulatedPorts {
         case .commit: outcome = commit(producer, name)
         case .abort: outcome = abort(producer, name)
         }
+        interrupt(step, isAfter: true)
         timeline.history.tell(timeline.now, number, "\(step): \(outcome)")
         timeline.note(number, .step, Int64(producer.epoch), outcome == .done ? 1 : 0)
         return outcome
+    }
+
+    private func interrupt(_ step: TransactionStep, isAfter: Bool) {
+        let moment: Interruption.Moment =
+            switch step {
+            case .initialize: .initialize
+            case .begin: .begin
+            case .addOffsets: .addOffsets
+            case .commit: .commit
+            case .abort: .abort
+            }
+        guard let interruption = node.interruption, interruption.moment == moment, interruption.isAfter == isAfter,
+            waitFor(0, { true })
+        else { return }
+        node.interruption = nil
+        interruption.happen()
+        _ = waitFor(1) { false }
     }
 
     /// Asks brokers and waits for the answer, with the world going on where that is possible; else at once, and the turn

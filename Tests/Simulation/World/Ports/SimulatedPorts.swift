@@ -88,6 +88,8 @@ package final class SimulatedPorts: ShardPorts {
         package var twice = 0
         /// What a batch call of the client holds when its assignment changes is lost.
         package var losesFetched = false
+        /// In a thousand questions for offsets.
+        package var unanswered = 0
         /// In a thousand seeks and replacements.
         package var failures = 20
 
@@ -189,6 +191,7 @@ package final class SimulatedPorts: ShardPorts {
             cluster.group.committed(partitions)
         } _: { [weak self] (answer: [Position]?) in
             guard let self else { return }
+            if answer != nil, dice.chance(switches.unanswered) { return }
             if let answer {
                 return tell(.committed(answer.filter { self.questions[$0.partition] == question }))
             }
@@ -212,6 +215,7 @@ package final class SimulatedPorts: ShardPorts {
             log.isLeaderAway ? nil : log.start..<log.end
         } _: { [weak self] (answer: Range<Int64>?) in
             guard let self, questions[partition] == question else { return }
+            if answer != nil, dice.chance(switches.unanswered) { return }
             if let answer { return tell(.range(partition, answer)) }
             guard attempts > 0 else { return }
             node.after(.milliseconds(300)) { [weak self] in

@@ -67,6 +67,8 @@ final class Instance {
         loseDisk(cluster)
     }
 
+    func losePower(_ dice: inout Dice) { for topic in files { for file in topic { file.losePower(&dice) } } }
+
     func failDisk() { for topic in files { for file in topic { file.failures = 2 } } }
 
     func file(_ partition: TopicPartition) -> DiskFile {

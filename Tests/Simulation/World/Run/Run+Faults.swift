@@ -21,9 +21,9 @@ extension Run {
                 verdict.trouble()
                 node.thaw()
             }
-        case .freezeInTransaction(let index, let time):
+        case .freezeInTransaction(let index, let moment, let isAfter, let time):
             let node = instances[index].node
-            node.beforeOffsets = { [unowned self, weak node] in
+            node.interruption = Interruption(moment: moment, isAfter: isAfter) { [unowned self, weak node] in
                 guard let node else { return }
                 verdict.trouble()
                 node.freeze()
@@ -32,6 +32,22 @@ extension Run {
                     node.thaw()
                 }
             }
+        case .killInTransaction(let index, let moment, let isAfter):
+            let instance = instances[index]
+            let node = instance.node
+            node.interruption = Interruption(moment: moment, isAfter: isAfter) { [unowned self, weak instance] in
+                guard let instance, instance.node === node else { return }
+                kill(instance)
+                start(instance, after: .milliseconds(5))
+            }
+        case .powerLoss(let index, let away):
+            let instance = instances[index]
+            kill(instance)
+            instance.losePower(&timeline.dice)
+            start(instance, after: away)
+        case .coordinatorMoves:
+            verdict.trouble()
+            cluster.group.move()
         case .killInRevocation(let index, let time):
             let instance = instances[index]
             let node = instance.node
@@ -162,7 +178,7 @@ extension Run {
         verdict.trouble()
         for zombie in zombies where zombie.node.isAlive { kill(zombie) }
         for instance in instances {
-            instance.node.beforeOffsets = nil
+            instance.node.interruption = nil
             instance.node.thaw()
             instance.node.setCut(false)
             instance.node.weather = scenario.weather

@@ -28,6 +28,7 @@ package final class Run {
         cluster = Cluster(
             timeline: timeline, topics: Place.names, partitions: scenario.partitions, inputs: scenario.topics,
             timing: scenario.timing)
+        cluster.transactions.timeout = scenario.transactionTimeout
         verdict = Verdict(scenario, cluster)
         cluster.witness = verdict
         timeline.history.name = Self.name

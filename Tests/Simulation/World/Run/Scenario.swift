@@ -8,8 +8,13 @@ package enum Fault: Sendable {
     /// Its place is taken, under its names, while it is frozen; it is killed a while after it wakes.
     case zombie(instance: Int, frozen: UInt64)
     case freeze(instance: Int, time: UInt64)
-    /// Between a transaction's outputs and its offsets.
-    case freezeInTransaction(instance: Int, time: UInt64)
+    /// Before or after a step of a transaction.
+    case freezeInTransaction(instance: Int, Interruption.Moment, isAfter: Bool, time: UInt64)
+    case killInTransaction(instance: Int, Interruption.Moment, isAfter: Bool)
+    /// Its machine's disk lacks what was written last.
+    case powerLoss(instance: Int, away: UInt64)
+    /// Another broker coordinates the group.
+    case coordinatorMoves
     /// As soon as it is to give partitions back; it comes again at once.
     case killInRevocation(instance: Int, after: UInt64)
     /// The group's coordinator removes its members, as an operator can have it do.
@@ -58,6 +63,7 @@ package struct Scenario: Sendable {
     package var mixesReleases = false
     /// Compaction keeps everything that is younger, in milliseconds.
     package var compactionLag: Int64 = 30_000
+    package var transactionTimeout = UInt64.seconds(10)
 
     package var isExactlyOnce: Bool { settings.isTransactional }
     /// Nothing befalls it after which anything may be repeated, or late: at most instances are restarted. A record that
@@ -168,6 +174,7 @@ package struct Scenario: Sendable {
                 faults.append((time - .milliseconds(100), away))
             }
             if isStatic { orphan(&rare) }
+            makeLateFaults()
             if rare.chance(100) { crowd(&rare) }
             if rare.chance(150) {
                 // A transaction is of all its partitions: without one of their changelogs none comes to its end.
@@ -182,6 +189,33 @@ package struct Scenario: Sendable {
         guard settings.reset == .earliest else { return }
         var other = Dice(seed: seed ^ 0x5e9_0e1)
         sequel = other.chance(500) ? .replaced : .madeAnew
+    }
+
+    /// What the search looked away from for long.
+    private mutating func makeLateFaults() {
+        var dice = Dice(seed: seed ^ 0x1a7e_0000)
+        for _ in 0..<dice.pick([0, 1, 3]) {
+            let time = UInt64.milliseconds(300) + UInt64(dice.below(Int(UInt64.seconds(9))))
+            faults.append((time, makeLateFault(&dice)))
+        }
+        transactionTimeout = dice.pick([.seconds(10), .seconds(6), .seconds(3)])
+        compactionLag = dice.pick([30_000, 8_000])
+        switches.unanswered = dice.pick([0, 20])
+    }
+
+    private func makeLateFault(_ dice: inout Dice) -> Fault {
+        let instance = dice.below(instances)
+        let moment = dice.pick(Interruption.Moment.allCases)
+        let isAfter = dice.chance(500)
+        switch isExactlyOnce ? dice.below(5) : dice.below(2) {
+        case 0: return .powerLoss(instance: instance, away: dice.between(.milliseconds(5)...(.milliseconds(2000))))
+        case 1, 2: return .coordinatorMoves
+        case 3: return .killInTransaction(instance: instance, moment, isAfter: isAfter)
+        default:
+            return .freezeInTransaction(
+                instance: instance, moment, isAfter: isAfter,
+                time: dice.between(.milliseconds(100)...(.milliseconds(6000))))
+        }
     }
 
     /// At the end a member that is new makes another give back partitions, which is killed meanwhile.
@@ -219,7 +253,8 @@ package struct Scenario: Sendable {
                 age: dice.between(.milliseconds(1)...(.milliseconds(4000))))
         case 1:
             return .freezeInTransaction(
-                instance: instance, time: dice.between(.milliseconds(1000)...(.milliseconds(6000))))
+                instance: instance, .addOffsets, isAfter: false,
+                time: dice.between(.milliseconds(1000)...(.milliseconds(6000))))
         case 2: return .expel(instance: instance)
         default:
             return .brokerAway(number: dice.below(3), time: dice.between(.milliseconds(300)...(.milliseconds(3000))))
