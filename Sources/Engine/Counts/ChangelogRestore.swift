@@ -19,6 +19,8 @@ struct ChangelogRestore {
         /// The offset that is read next.
         var next: Int64
         var isWhole = false
+        /// Everything before this offset was read, when it was whole.
+        var end: Int64?
         /// The log is another than before: what is still coming of it by the old way says nothing.
         var isAnew = false
         /// It has a record of a version that is not known here: it is not read on, and never whole.
@@ -111,7 +113,7 @@ struct ChangelogRestore {
                 return beginAnew(index)
             }
             if reading[index].expected == nil { reading[index].next = offset }
-            reading[index].isWhole = isWhole
+            (reading[index].isWhole, reading[index].end) = (isWhole, offset)
             guard !isWhole, !reading[index].isHeldUp else { return nil }
             reading[index].isHeldUp = true
             return .changelogHeldUp(partition: number, offset: offset)

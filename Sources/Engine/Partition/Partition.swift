@@ -77,6 +77,12 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var lastStored: RecordPosition?
     /// How far the changelog is known: read, or written while the partition was this shard's.
     var changelogEnd: RecordPosition?
+    /// The offset that its next record in the changelog has unless somebody else writes there; nil where not known.
+    var changelogNext: Int64?
+    /// Somebody has written into its changelog since that was read: perhaps an owner that had lost it, what it had on
+    /// its way. It is looked at again then, and is not known beyond that before.
+    private(set) var looksAgain: Instant?
+    private var latestLook = Instant.past
     /// The time to finish is over: what is not published of it is left to its next owner, and nothing is sent again.
     var isGivenUp = false
     /// The timestamp of what was first published of it in the open transaction; nil where nothing was.
@@ -121,6 +127,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var isDrained: Bool { unfinished == 0 && changes.unstored == 0 }
 
     private static var marksEvery: Duration { .seconds(5) }
+    /// Whatever else is written there time and again.
+    private static var looksEvery: Duration { .seconds(10) }
 
     mutating func noteMark(_ now: Instant) { nextMark = now + Self.marksEvery }
 
@@ -129,9 +137,20 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         lastStored = RecordPosition(partition: place.partition, offset: offset, timestamp: timestamp)
     }
 
+    /// Answered for each record of this shard's, in their order. An offset that is nobody's of here is somebody else's.
+    mutating func noteAnswered(at offset: Int64, now: Instant) {
+        if let next = changelogNext, offset > next { looksAgain = looksAgain ?? max(now, latestLook + Self.looksEvery) }
+        changelogNext = offset < 0 ? nil : offset + 1
+    }
+
+    /// The changelog was read up to that offset.
+    mutating func noteRead(to offset: Int64, now: Instant) {
+        (changelogNext, looksAgain, latestLook) = (offset, nil, now)
+    }
+
     /// The changelog is known up to there: the partition was this shard's all the time.
     mutating func noteKnown(_ stored: RecordPosition?) {
-        guard let stored, stored.offset > changelogEnd?.offset ?? -1 else { return }
+        guard looksAgain == nil, let stored, stored.offset > changelogEnd?.offset ?? -1 else { return }
         changelogEnd = stored
     }
 

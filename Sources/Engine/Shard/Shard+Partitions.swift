@@ -25,6 +25,8 @@ extension Shard where Ports: ~Copyable {
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
             case .comparing(_, let time) where time <= now && canCompare: compared(index, isAnother: false)
+            case .stalled where looks(again: index): lookAgain(index)
+            case .running where looks(again: index): stall(index, at: partitions[index].ledger.next)
             case .stalled(let offset): endStall(of: index, at: offset)
             case .running where partitions[index].changes.unstored > most && partitions[index].changes.isLate(now):
                 // Its changelog does not answer: nothing more is counted of it for now.
@@ -39,6 +41,8 @@ extension Shard where Ports: ~Copyable {
         begun.removeAll()
     }
 
+    private func looks(again index: Int32) -> Bool { partitions[index].looksAgain.map { $0 <= now } ?? false }
+
     /// When one of them is to be looked at again.
     var partitionsDue: Instant {
         var due = Instant.never
@@ -48,7 +52,8 @@ extension Shard where Ports: ~Copyable {
             case .comparing(_, let time) where canCompare: due = min(due, time)
             case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
             case .stalled: due = min(due, now + Self.seeksEvery)
-            case .restoring, .comparing, .running, .draining, .gone: break
+            case .running: due = min(due, partitions[index].looksAgain ?? .never)
+            case .restoring, .comparing, .draining, .gone: break
             }
         }
         return due
@@ -138,7 +143,7 @@ extension Shard where Ports: ~Copyable {
         let place = partitions[index].place
         let offset = partitions[index].ledger.position
         partitions[index].isUncertain = true
-        if partitions[index].mustCommit { isDirty = true }
+        if partitions[index].mustCommit || partitions[index].ledger.isDirty { isDirty = true }
         if partitions[index].isRead {
             partitions[index].state = .seeking(offset, again: now)
             return ports.tell(.reading([place]))

@@ -84,6 +84,14 @@ extension Shard where Ports: ~Copyable {
         return true
     }
 
+    /// What is wrong in its changelog, and stands behind what is right, is written anew: brokers would compact the log
+    /// to that. When all that was taken of it is done.
+    mutating func lookAgain(_ index: Int32) {
+        guard partitions[index].isDrained, !restore.contains(index) else { return }
+        partitions[index].state = .restoring
+        restore.add(index)
+    }
+
     private mutating func endRestores() {
         let whole = restore.reading.filter(\.isWhole)
         guard !whole.isEmpty else { return }
@@ -97,6 +105,7 @@ extension Shard where Ports: ~Copyable {
                 continue
             }
             partitions[index].changelogEnd = reading.last
+            if let end = reading.end { partitions[index].noteRead(to: end, now: now) }
             restored(index)
         }
         ports.tell(.restored(whole.map(\.number), records: whole.reduce(0) { $0 + $1.count }))

@@ -96,10 +96,14 @@ final class ScriptedShard {
         for (tag, _) in ports.takeSent() { ports.reports.append(OutputReport(tag: tag)) }
     }
 
-    /// Changes of counts that were sent are stored, from this offset of the changelog on; so many of them, or all.
+    /// Changes of counts that were sent are stored, from this offset of each partition's changelog on; so many of them,
+    /// or all.
     func acknowledgeChanges(_ count: Int = .max, at offset: Int64 = 0) {
-        for (index, change) in ports.takeSentChanges().prefix(count).enumerated() {
-            ports.reports.append(OutputReport(tag: change.tag, offset: offset + Int64(index)))
+        var next: [Int32: Int64] = [:]
+        for change in ports.takeSentChanges().prefix(count) {
+            let partition = EntryTable.change(ofTag: change.tag)?.partition ?? 0
+            ports.reports.append(OutputReport(tag: change.tag, offset: next[partition, default: offset]))
+            next[partition, default: offset] += 1
         }
     }
 

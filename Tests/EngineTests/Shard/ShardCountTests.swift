@@ -223,6 +223,38 @@ struct ShardCountTests {
         expect(shard.committed(after: .milliseconds(20))?.map(\.offset), is: [5])
     }
 
+    @Test("Where somebody has written into the changelog since it was read, it is looked at again, and put right")
+    func writtenSince() {
+        let shard = Shard.counting()
+        shard.begin()
+        func count(_ messages: Int, of recipient: String, at offset: Int64) {
+            shard.deliver(messages, to: recipient)
+            shard.turn()
+            shard.acknowledge()
+            shard.turn(after: .milliseconds(20))
+            shard.acknowledgeChanges(at: offset)
+            shard.turn()
+        }
+        count(2, of: "bert", at: 0)
+        count(1, of: "anna", at: 3)
+        shard.turn(after: .seconds(9))
+        #expect(!shard.callsOfTurn().contains(.stop(place)))
+        #expect(shard.callsOfTurn(after: .seconds(1)).contains(.stop(place)))
+        let start = RecordPosition(partition: 0, offset: Position.beginning)
+        for _ in 0..<2 { shard.turn() }
+        #expect(shard.ports.takeCalls().contains(.replicate([start])))
+        shard.ports.replica = [
+            Shard.record(0, "bert", "1 0"), Shard.record(1, "bert", "2 1"), Shard.record(2, "bert", "1 0"),
+            Shard.record(3, "anna", "1 2"), Shard.end(4),
+        ]
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.publishChange(key: "bert", value: "2 1", timestamp: shard.ports.wallClock)))
+        shard.acknowledgeChanges(at: 4)
+        #expect((calls + shard.callsOfTurn()).contains(.read([Position(place, offset: 3)])))
+        shard.turn(after: .seconds(20))
+        #expect(!shard.callsOfTurn().contains(.stop(place)))
+    }
+
     @Test("What is none of ours in the changelog is told, and another log is read from its beginning")
     func strange() {
         let shard = Shard.counting()
