@@ -8,7 +8,9 @@ package final class Membership: GroupClient {
 
     private enum Unanswered { case nothing, assigned([TopicPartition]), revoked, lost }
 
-    package private(set) var state = State.out
+    package private(set) var state = State.out {
+        didSet { if (state == .stable) != (oldValue == .stable) { node.cluster.group.reachabilityChanged(of: self) } }
+    }
     package private(set) var id: Int?
     package private(set) var generation = -1
     package private(set) var owned: [TopicPartition] = []
@@ -44,7 +46,8 @@ package final class Membership: GroupClient {
 
     package var hasLeft: () -> Void = {}
     private var isGone: Bool { state == .left || state == .leaving || state == .fenced }
-    package var isReachable: Bool { node.isReachable && !isGone }
+    /// While it joins it sends no heartbeats.
+    package var isReachable: Bool { node.isReachable && state == .stable }
     /// The application does not know its name yet.
     package var isRenamed: Bool { isSilent && toldID.map { $0 != id } ?? false }
     package var isJoining: Bool { state == .joining || state == .syncing }

@@ -6,6 +6,9 @@ package final class Node {
     package private(set) var isAlive = true
     package private(set) var isFrozen = false
     package private(set) var isCut = false
+    /// What begins meanwhile lasts as long as it would have.
+    package var frozenUntil: UInt64 = 0
+    package var cutUntil: UInt64 = 0
     /// Milliseconds that its clock is ahead of the brokers'.
     package var clockError: Int64 = 0
     package var weather: Weather

@@ -3,8 +3,8 @@ package import PushmillKafka
 package struct GroupTiming: Sendable {
     package var session: UInt64 = .seconds(3)
     package var heartbeat: UInt64 = .milliseconds(300)
-    /// How long a rebalance waits for members.
-    package var rebalance: UInt64 = .seconds(5)
+    /// How long a rebalance waits for members: so long that who does not come for all that time has lost its session.
+    package var rebalance: UInt64 = .seconds(10)
     package var initialDelay: UInt64 = .milliseconds(50)
 
     package init() {}
@@ -166,8 +166,10 @@ package final class GroupCoordinator {
         let round = rounds
         for member in members {
             member.hasJoined = false
-            member.synced?(.rebalance)
-            member.synced = nil
+            if let synced = member.synced.take() {
+                watch(member, isNew: true)
+                synced(.rebalance)
+            }
             member.client.heartbeatSoon()
         }
         if delay > 0 {

@@ -32,6 +32,7 @@ package final class PartitionLog {
     /// Grows each time that the log is made anew or cut.
     package internal(set) var incarnation = 0
     package var isLeaderAway = false { didSet { if !isLeaderAway { changed() } } }
+    package var awayUntil: UInt64 = 0
     /// Where transactions that have not ended here begin, in the order of their offsets.
     private(set) var open: [(transaction: Int, producer: Int32, first: Int64)] = []
     private var producers: [ProducerState] = []
@@ -175,10 +176,22 @@ package final class PartitionLog {
     /// Keeps the last record of each key among those that are older than the lag; what comes after is not looked at.
     package func compact(minLag: Int64) {
         let stable = lastStable
-        let border =
+        compact(
             entries.firstIndex {
                 $0.offset >= stable || $0.timestamp > cluster.wallClock - minLag
-            } ?? entries.count
+            } ?? entries.count)
+    }
+
+    /// The same, much later, with all that stood here at that time: in a segment that was closed by what came next, if
+    /// anything did.
+    package func compact(closedAt time: UInt64) {
+        guard let next = entries.firstIndex(where: { $0.time > time }), entries[next].offset <= lastStable else {
+            return
+        }
+        compact(next)
+    }
+
+    private func compact(_ border: Int) {
         var last: [[UInt8]: Int64] = [:]
         for entry in entries[..<border] where isVisible(entry) {
             if case .change(let key, _) = entry.content { last[key] = entry.offset }

@@ -14,23 +14,11 @@ extension Run {
             start(instance, after: away)
         case .zombie(let index, let frozen): haunt(instances[index], frozen)
         case .freeze(let index, let time):
-            let node = instances[index].node
-            verdict.trouble()
-            node.freeze()
-            timeline.after(time) { [unowned self] in
-                verdict.trouble()
-                node.thaw()
-            }
+            freeze(instances[index].node, for: time)
         case .freezeInTransaction(let index, let moment, let isAfter, let time):
             let node = instances[index].node
             node.interruption = Interruption(moment: moment, isAfter: isAfter) { [unowned self, weak node] in
-                guard let node else { return }
-                verdict.trouble()
-                node.freeze()
-                timeline.after(time) { [unowned self] in
-                    verdict.trouble()
-                    node.thaw()
-                }
+                if let node { freeze(node, for: time) }
             }
         case .killInTransaction(let index, let moment, let isAfter):
             let instance = instances[index]
@@ -70,21 +58,18 @@ extension Run {
             let node = instances[index].node
             verdict.trouble()
             node.setCut(true)
+            node.cutUntil = max(node.cutUntil, timeline.now + time)
             timeline.after(time) { [unowned self] in
                 verdict.trouble()
-                node.setCut(false)
+                if timeline.now >= node.cutUntil { node.setCut(false) }
             }
         case .clock(let index, let milliseconds):
             instances[index].clockError = milliseconds
             instances[index].node.clockError = milliseconds
         case .leaderAway(let topic, let partition, let time):
-            let log = cluster.logs[topic][partition]
-            log.isLeaderAway = true
-            timeline.after(time) { log.isLeaderAway = false }
+            takeLeader(of: [cluster.logs[topic][partition]], for: time)
         case .brokerAway(let number, let time):
-            let led = cluster.logs.flatMap { $0 }.filter { Int($0.partition) % 3 == number }
-            for log in led { log.isLeaderAway = true }
-            timeline.after(time) { for log in led { log.isLeaderAway = false } }
+            takeLeader(of: cluster.logs.flatMap { $0 }.filter { Int($0.partition) % 3 == number }, for: time)
         case .outage(let time): outage(time)
         case .storm(let index, let time):
             let node = instances[index].node
@@ -104,6 +89,27 @@ extension Run {
             verdict.expired(log)
             log.changed()
         case .diskFails(let index): instances[index].failDisk()
+        }
+    }
+
+    private func freeze(_ node: Node, for time: UInt64) {
+        verdict.trouble()
+        node.freeze()
+        node.frozenUntil = max(node.frozenUntil, timeline.now + time)
+        timeline.after(time) { [unowned self] in
+            verdict.trouble()
+            if timeline.now >= node.frozenUntil { node.thaw() }
+        }
+    }
+
+    /// An earlier absence that ends ends no later one.
+    private func takeLeader(of logs: [PartitionLog], for time: UInt64) {
+        for log in logs {
+            log.isLeaderAway = true
+            log.awayUntil = max(log.awayUntil, timeline.now + time)
+        }
+        timeline.after(time) { [unowned self] in
+            for log in logs where log.isLeaderAway && timeline.now >= log.awayUntil { log.isLeaderAway = false }
         }
     }
 
@@ -183,7 +189,7 @@ extension Run {
             instance.node.setCut(false)
             instance.node.weather = scenario.weather
         }
-        for topic in cluster.logs { for log in topic { log.isLeaderAway = false } }
+        for topic in cluster.logs { for log in topic { (log.isLeaderAway, log.awayUntil) = (false, 0) } }
         if cluster.isOut {
             cluster.setOut(false)
             outageChanged()

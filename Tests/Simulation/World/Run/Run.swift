@@ -12,6 +12,8 @@ package final class Run {
     /// Frozen processes whose place was taken.
     var zombies: [Instance] = []
     private var isEnding = false
+    /// When the last events came, after all else was done.
+    private var lateSince: UInt64?
     let verdict: Verdict
     /// Nested turns: one that waits for brokers has the world go on within.
     private var depth = 0
@@ -43,6 +45,7 @@ package final class Run {
         if verdict.findings.isEmpty { end() }
         // What was left open under a name that nobody took over is ended by its time-out.
         if verdict.findings.isEmpty { run(for: .seconds(12)) { false } }
+        if let lateSince { for log in cluster.logs[Place.changelog] { log.compact(closedAt: lateSince) } }
         if verdict.findings.isEmpty { verdict.judge() }
         for finding in verdict.findings { timeline.history.tell(timeline.now, -1, "FINDING: \(finding)") }
         letGo()
@@ -113,7 +116,7 @@ package final class Run {
                 }
             }
         }
-        verdict.logsMadeAnew()
+        if case .none = scenario.sequel {} else { verdict.logsMadeAnew() }
         var late = Array(early..<scenario.events.count)
         if isReplaced {
             late = produceBeyond(marks, late)
@@ -124,6 +127,7 @@ package final class Run {
         let isNoticed = { self.cluster.group.hasCommitted(withinLogsOf: begun) }
         comeAbout(isNoticed)
         if verdict.findings.isEmpty, !isNoticed() { verdict.found("a new log was not noticed") }
+        lateSince = timeline.now
         for (place, index) in late.enumerated() {
             timeline.after(UInt64(place) * .milliseconds(20)) { [unowned self] in produce(index) }
         }
@@ -161,7 +165,7 @@ package final class Run {
     /// One partition has no leader for long. What is of others is done all the same, by instances that begin then.
     private func getOn(without log: PartitionLog, through count: Int) {
         timeline.history.tell(timeline.now, -1, "without \(cluster.topics[log.topic])/\(log.partition)")
-        log.isLeaderAway = true
+        (log.isLeaderAway, log.awayUntil) = (true, .max)
         for instance in instances {
             kill(instance)
             start(instance, after: timeline.dice.between(.milliseconds(1)...(.milliseconds(500))))
@@ -170,7 +174,7 @@ package final class Run {
         if verdict.findings.isEmpty, !verdict.isDone(through: count, without: log.partition) {
             verdict.found("partitions that have their leaders wait for one that has none")
         }
-        log.isLeaderAway = false
+        (log.isLeaderAway, log.awayUntil) = (false, 0)
     }
 
     private func drain(through count: Int) -> Bool {
