@@ -53,6 +53,20 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
+    @Test("A member that the group has lost knows before it is told")
+    func lost() throws {
+        let peer = try Peer()
+        let member = try member(peer)
+        #expect(!member.consumer.isRenamed)
+        // UNKNOWN_MEMBER_ID
+        peer.cluster.failRequests(.heartbeat, with: [25])
+        let end = ContinuousClock.now + .seconds(20)
+        while !member.consumer.isRenamed, .now < end { member.signal.wait(nanoseconds: 10_000_000) }
+        #expect(member.consumer.isRenamed)
+        try member.until { $0.events.contains { if case .lost = $0 { true } else { false } } }
+        #expect(try member.leave())
+    }
+
     @Test("What a coordinator does not tell at once is asked again until it is known")
     func committedLater() throws {
         let peer = try Peer()

@@ -193,10 +193,10 @@ package final class GroupConsumer {
     /// What was measured last; see `ClientStatistics`.
     package var statistics: StatisticsInbox { sinks.statistics }
 
-    /// The group has this member by another name already, which the next event tells: what is committed by it may be
-    /// another's. Only a static one is told of no loss. Waits for librdkafka's main thread.
+    /// The group has this member by another name already, or by none, which the next event tells: what is committed by it
+    /// may be another's, and brokers would take it of a member without a name. Waits for librdkafka's main thread.
     package var isRenamed: Bool {
-        guard isStatic, let name = sinks.group.name else { return false }
+        guard let name = sinks.group.name else { return false }
         return name != nameOfMember(client.handle)
     }
 

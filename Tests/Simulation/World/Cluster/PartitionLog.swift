@@ -173,12 +173,14 @@ package final class PartitionLog {
 
     // MARK: What befalls logs
 
-    /// Keeps the last record of each key among those that are older than the lag; what comes after is not looked at.
+    /// Keeps the last record of each key among those that are older than the lag; what comes after is not looked at, nor
+    /// the last batch, whose segment is not closed.
     package func compact(minLag: Int64) {
         let stable = lastStable
+        guard let last = entries.last else { return }
         compact(
             entries.firstIndex {
-                $0.offset >= stable || $0.timestamp > cluster.wallClock - minLag
+                $0.offset >= stable || $0.timestamp > cluster.wallClock - minLag || $0.time == last.time
             } ?? entries.count)
     }
 

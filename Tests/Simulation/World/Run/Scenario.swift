@@ -199,7 +199,6 @@ package struct Scenario: Sendable {
             faults.append((time, makeLateFault(&dice)))
         }
         transactionTimeout = dice.pick([.seconds(10), .seconds(6), .seconds(3)])
-        compactionLag = dice.pick([30_000, 8_000])
         switches.unanswered = dice.pick([0, 20])
         // Enough that most changelogs go on, and that most accounts do not.
         if dice.chance(600) { late = min(12, events.count / 4) }
