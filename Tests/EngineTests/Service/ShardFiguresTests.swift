@@ -103,32 +103,32 @@ struct ShardFiguresTests {
         return log.ring.read(from: &cursor).lines.map { "\($0.message)" }
     }
 
-    @Test("Outputs that nobody acknowledges are told, and when they are again")
+    @Test("Outputs that nobody acknowledges are told, and a group that does not answer, and when that is over")
     func unanswered() {
+        expect(
+            news(of: \.isAnswered, from: false),
+            is: [
+                "outputs wait: no broker acknowledges them", "outputs are acknowledged again",
+            ])
+        expect(
+            news(of: \.isGroupLate, from: true),
+            is: [
+                "the group does not answer: this member waits for it", "the group has answered",
+            ])
+    }
+
+    /// What is told of a figure that goes wrong and is right again, each for two looks.
+    private func news(of figure: WritableKeyPath<ShardFigures, Bool>, from wrong: Bool) -> [String] {
         let log = Log()
         var pressure = Pressure()
         var figures = ShardFigures()
         pressure.tell(figures, start, log)
         expect(lines(of: log), is: [])
-        figures.isAnswered = false
-        for _ in 0..<2 { pressure.tell(figures, start, log) }
-        expect(lines(of: log), is: ["outputs wait: no broker acknowledges them"])
-        figures.isAnswered = true
-        for _ in 0..<2 { pressure.tell(figures, start, log) }
-        expect(lines(of: log).dropFirst(), is: ["outputs are acknowledged again"])
-    }
-
-    @Test("A group that does not answer is told, and when it does")
-    func lateGroup() {
-        let log = Log()
-        var pressure = Pressure()
-        var figures = ShardFigures()
-        figures.isGroupLate = true
-        for _ in 0..<2 { pressure.tell(figures, start, log) }
-        expect(lines(of: log), is: ["the group does not answer: this member waits for it"])
-        figures.isGroupLate = false
-        for _ in 0..<2 { pressure.tell(figures, start, log) }
-        expect(lines(of: log).dropFirst(), is: ["the group has answered"])
+        for value in [wrong, wrong, !wrong, !wrong] {
+            figures[keyPath: figure] = value
+            pressure.tell(figures, start, log)
+        }
+        return lines(of: log)
     }
 
     @Test("That there is no room is told once nothing has been taken for a second, and when there is some again")

@@ -31,7 +31,6 @@ package final class Membership: GroupClient {
     package let connection: Connection
     private let instance: String?
     /// It is static, and is told of no loss while the group is rebalanced, as librdkafka has it.
-    private var isSilent: Bool { isStatic }
     package var isStatic: Bool { instance != nil }
     private let tell: (ConsumerEvent) -> Void
 
@@ -49,7 +48,7 @@ package final class Membership: GroupClient {
     /// While it joins it sends no heartbeats.
     package var isReachable: Bool { node.isReachable && state == .stable }
     /// The application does not know its name yet.
-    package var isRenamed: Bool { isSilent && toldID.map { $0 != id } ?? false }
+    package var isRenamed: Bool { toldID.map { $0 != id } ?? false }
     package var isJoining: Bool { state == .joining || state == .syncing }
     private var session: UInt64 { node.cluster.group.timing.session }
 
@@ -87,7 +86,7 @@ package final class Membership: GroupClient {
             state = .out
             join()
         case .fenced: lose(isFenced: true)
-        case .unknownMember where isSilent:
+        case .unknownMember where isStatic:
             // It asks again without a name, is given another, and is told of no loss.
             id = nil
             state = .out
@@ -158,7 +157,7 @@ package final class Membership: GroupClient {
         guard case .assigned(let partitions) = unanswered else { return }
         unanswered = .nothing
         owned += partitions
-        if isSilent, !exchange(&looksForOwners, with: true) { lookForOwners() }
+        if isStatic, !exchange(&looksForOwners, with: true) { lookForOwners() }
         goOn()
     }
 
@@ -211,7 +210,7 @@ package final class Membership: GroupClient {
         wantsRejoin = true
         guard case .nothing = unanswered else {
             // A static one comes back by another name, and keeps what is its own.
-            isLossPending = !isSilent || isFenced
+            isLossPending = !isStatic || isFenced
             return
         }
         guard !owned.isEmpty else { return join() }

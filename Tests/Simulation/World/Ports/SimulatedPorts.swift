@@ -256,7 +256,7 @@ package final class SimulatedPorts: ShardPorts {
         latestCommit = max(latestCommit, number)
     }
 
-    package var isJoining: Bool { membership.map { $0.isJoining || $0.isRenamed } ?? false }
+    package var isJoining: Bool { membership?.isJoining ?? false }
 
     package func leave() {
         isLeaving = true

@@ -174,13 +174,13 @@ package struct Scenario: Sendable {
                 faults.append((time - .milliseconds(100), away))
             }
             if isStatic { orphan(&rare) }
-            makeLateFaults()
             if rare.chance(100) { crowd(&rare) }
             if rare.chance(150) {
                 // A transaction is of all its partitions: without one of their changelogs none comes to its end.
                 let topic = isExactlyOnce || rare.chance(500) ? rare.below(topics) : Place.changelog
                 leaderless = (topic, rare.below(partitions))
             }
+            makeLateFaults()
         }
         faults.sort { $0.time < $1.time }
         guard count > 0, dice.chance(200) else { return }
@@ -199,7 +199,8 @@ package struct Scenario: Sendable {
             faults.append((time, makeLateFault(&dice)))
         }
         transactionTimeout = dice.pick([.seconds(10), .seconds(6), .seconds(3)])
-        switches.unanswered = dice.pick([0, 20])
+        // Each is asked again after 45 s, which is most of the minute that the others have where one has no leader.
+        switches.unanswered = leaderless == nil ? dice.pick([0, 20]) : 0
         // Enough that most changelogs go on, and that most accounts do not.
         if dice.chance(600) { late = min(12, events.count / 4) }
     }
