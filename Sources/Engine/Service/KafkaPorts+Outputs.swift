@@ -160,7 +160,7 @@ extension KafkaPorts {
         return step(result, topic)
     }
 
-    mutating func refuseCurrent(reason: String) {
+    mutating func refuseCurrent(reason: String, isCounted: Bool) {
         if verdict?.destination == .deadLetters { isNameOnly = true }
         // The letter has the record's own headers, not those that were changed for the output: librdkafka reads them from
         // the record's bytes once more.
@@ -170,7 +170,7 @@ extension KafkaPorts {
             lent.fill(current.record, topic: topic)
         }
         keptHeaders = nil
-        verdict = environment.chain.deadLetter(current, .publishFailed, message: reason, counted: true)
+        verdict = environment.chain.deadLetter(current, .publishFailed, message: reason, counted: isCounted)
         environment.log.error(
             "an output was refused for good: it becomes a dead letter",
             [.source("\(current.record.source)"), .error(text: reason)])

@@ -113,7 +113,8 @@ final class LetterReader: Sendable {
             delivery.record.source = place
             delivery.record.timestamp = timestamp
         }
-        let verdict = environment.chain.deadLetter(delivery, .publishFailed, message: request.reason, counted: true)
+        let verdict = environment.chain.deadLetter(
+            delivery, .publishFailed, message: request.reason, counted: request.isCounted)
         var headers = record?.detachHeaders() ?? Headers()
         headers.change(by: delivery.output)
         let letter =

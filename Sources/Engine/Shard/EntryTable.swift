@@ -46,7 +46,8 @@ struct Entry {
     var state = State.free
     var destination = Verdict.Destination.output
     var hasAccount = false
-    /// Counted before, when it came for the first time.
+    /// Counted before, when it came for the first time. Once it has ended: it was none that cannot be a notification, whose
+    /// badge does not count.
     var isCounted = false
     /// What was published of it is not reported on yet.
     var isUnanswered = false

@@ -112,8 +112,8 @@ package protocol ShardPorts: ~Copyable {
     ) -> PublishStep
 
     /// What is current becomes the dead letter of its message, since its output was refused for good. Where even that was a
-    /// dead letter it only names its message.
-    mutating func refuseCurrent(reason: String)
+    /// dead letter it only names its message. One that `isCounted` says that its badge was counted.
+    mutating func refuseCurrent(reason: String, isCounted: Bool)
 
     /// The same where the message is gone: the original is read from the log again, or only named where it is not there.
     /// Answered in `takeLetters`.
@@ -199,6 +199,7 @@ package struct LetterRequest: Sendable {
     package let tag: UInt64
     package let reason: String
     package let isNameOnly: Bool
+    package let isCounted: Bool
 }
 
 /// What became of one thing published.

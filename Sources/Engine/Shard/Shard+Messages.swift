@@ -280,6 +280,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func finish(_ entry: UInt32, _ destination: Verdict.Destination, _ operation: BadgeOperation?) {
         entries[entry].destination = destination
         if entries[entry].hasAccount, !entries[entry].isCounted { entries[entry].operation = operation }
+        entries[entry].isCounted = destination != .deadLetters
         // At least once a count is ahead of what is acknowledged. In a transaction it is as far as what is published.
         guard settings.isTransactional || count(entry) else { return failDisk(of: entries[entry].partition) }
         if destination == .nowhere {

@@ -131,11 +131,11 @@ extension Shard where Ports: ~Copyable {
         ports.ask(
             for: LetterRequest(
                 source: source, timestamp: entries[entry].timestamp, tag: entries.tag(of: entry),
-                reason: reason, isNameOnly: entries[entry].isNameOnly))
+                reason: reason, isNameOnly: entries[entry].isNameOnly, isCounted: entries[entry].isCounted))
     }
 
     private mutating func refuseCurrent(_ entry: UInt32, _ reason: String) {
-        ports.refuseCurrent(reason: reason)
+        ports.refuseCurrent(reason: reason, isCounted: entries[entry].isCounted)
         entries[entry].destination = .deadLetters
     }
 

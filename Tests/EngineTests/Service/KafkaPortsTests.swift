@@ -32,7 +32,7 @@ struct KafkaPortsTests {
     ) throws -> OutputReport<HeldOutput> {
         let message = try begin(3, by: &ports, peer)
         defer { ports.release(message) }
-        for _ in 0..<refusals { ports.refuseCurrent(reason: "bad") }
+        for _ in 0..<refusals { ports.refuseCurrent(reason: "bad", isCounted: true) }
         let held = isHeld ? ports.holdCurrent() : nil
         expect((held?.isLetter ?? (refusals > 0)), is: (refusals > 0))
         let step = if let held { ports.publish(held, tag: Self.tag) } else { ports.publish(tag: Self.tag) }
@@ -231,19 +231,24 @@ struct KafkaPortsTests {
         #expect(published[Outcome.passed.rawValue] == 2 && published.reduce(0, +) == 3 && deadLetters() == 1)
     }
 
-    @Test("The dead letter of a refused output has the headers of its record, not those of the output")
-    func letterHeaders() throws {
+    @Test(
+        "The dead letter of a refused output has the headers of its record, not those of the output, and says whether it was counted",
+        arguments: [true, false])
+    func letterHeaders(isCounted: Bool) throws {
         let collapse = String(repeating: "c", count: 65)
-        let peer = try ServicePeer(headers: [("apns-collapse-id", collapse), ("pushmill-attempt", "2")])
+        let peer = try ServicePeer(
+            headers: [("apns-collapse-id", collapse), ("pushmill-attempt", "2")],
+            links: [ChainLink(BadgeStage(mode: .increment))])
         var ports = try ports(of: peer)
         let message = try begin(3, by: &ports, peer)
         defer { ports.release(message) }
-        ports.refuseCurrent(reason: "bad")
+        ports.refuseCurrent(reason: "bad", isCounted: isCounted)
         expectEqual(ports.publish(tag: Self.tag), .queued)
         _ = try report(by: &ports, peer)
         let stored = try peer.stored(in: "dead", at: 0).headers
         #expect(stored["n"] == "1" && stored["apns-collapse-id"] == collapse && stored["apns-id"] == nil)
         expect(stored["pushmill.error.attempt"], is: "3")
+        expect(stored["pushmill-counted"], is: isCounted ? "true" : nil)
     }
 
     @Test("What the producer has no room for keeps its headers, and is published when there is some")
@@ -291,7 +296,7 @@ struct KafkaPortsTests {
         var ports = try ports()
         let message = try begin(3, by: &ports, peer)
         defer { ports.release(message) }
-        for _ in 0..<refusals { ports.refuseCurrent(reason: "bad") }
+        for _ in 0..<refusals { ports.refuseCurrent(reason: "bad", isCounted: true) }
         peer.refuseOutput()
         expectEqual(ports.publish(tag: Self.tag), .queued)
         let returned = try requireValue(try report(by: &ports, peer).returned)

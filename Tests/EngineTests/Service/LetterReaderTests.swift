@@ -1,4 +1,5 @@
 import PushmillKafka
+import PushmillStages
 import PushmillTelemetry
 import PushmillTestSupport
 import Testing
@@ -13,11 +14,11 @@ struct LetterReaderTests {
 
     /// For the dead letter of the input's record, which has that timestamp.
     private func request(
-        timestamp: Int64 = 5, tag: UInt64 = 3, isNameOnly: Bool = false
+        timestamp: Int64 = 5, tag: UInt64 = 3, isNameOnly: Bool = false, isCounted: Bool = true
     ) -> LetterRequest {
         LetterRequest(
             source: Position(TopicPartition("events", 0), offset: 0), timestamp: timestamp, tag: tag, reason: "bad",
-            isNameOnly: isNameOnly)
+            isNameOnly: isNameOnly, isCounted: isCounted)
     }
 
     @Test("While the leader of its partition is away a dead letter waits for its record")
@@ -62,8 +63,9 @@ struct LetterReaderTests {
         "The dead letter of a message that is gone is its record, but where another one has its offset by now",
         arguments: [(5, false, true), (6, false, false), (5, true, false)] as [(Int64, Bool, Bool)])
     func letter(timestamp: Int64, isNameOnly: Bool, isWhole: Bool) throws {
+        let peer = try ServicePeer(links: [ChainLink(BadgeStage(mode: .increment))])
         let letters = LetterReader(peer.settings, peer.environment, peer.inbox)
-        letters.ask(for: request(timestamp: timestamp, isNameOnly: isNameOnly))
+        letters.ask(for: request(timestamp: timestamp, isNameOnly: isNameOnly, isCounted: !isNameOnly))
         var answers: [(tag: UInt64, output: HeldOutput)] = []
         for _ in 0..<60 where answers.isEmpty {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
@@ -78,8 +80,8 @@ struct LetterReaderTests {
         #expect(isWhole ? record.timestamp == timestamp : record.timestamp > 1_700_000_000_000)
         let headers = record.headers
         let count = headers.view?.count
-        // Those of a dead letter, and its own.
-        expect(count, is: (isWhole ? 10 : 9))
+        // Those of a dead letter, its own, and that it was counted.
+        expect(count, is: (isWhole ? 11 : isNameOnly ? 9 : 10))
         let isGone = !isWhole && !isNameOnly
         expect(peer.lines.contains("the log no longer holds the record of a refused output"), is: isGone)
     }

@@ -39,8 +39,8 @@ final class ScriptedPorts: ShardPorts {
         case abandon(entry: Int)
         case publish(Output)
         case publishChange(key: String, value: String, timestamp: Int64)
-        case refuseCurrent(reason: String)
-        case askLetter(Position, reason: String, isNameOnly: Bool)
+        case refuseCurrent(reason: String, isCounted: Bool = true)
+        case askLetter(Position, reason: String, isNameOnly: Bool, isCounted: Bool = true)
         case purge(all: Bool)
         case replaceProducer
         case flush
@@ -244,13 +244,15 @@ final class ScriptedPorts: ShardPorts {
         return changePublishing
     }
 
-    func refuseCurrent(reason: String) {
-        calls.append(.refuseCurrent(reason: reason))
+    func refuseCurrent(reason: String, isCounted: Bool) {
+        calls.append(.refuseCurrent(reason: reason, isCounted: isCounted))
         current?.isLetter = true
     }
 
     func ask(for letter: LetterRequest) {
-        calls.append(.askLetter(letter.source, reason: letter.reason, isNameOnly: letter.isNameOnly))
+        calls.append(
+            .askLetter(
+                letter.source, reason: letter.reason, isNameOnly: letter.isNameOnly, isCounted: letter.isCounted))
         askedLetters.append(letter.tag)
     }
 

@@ -165,6 +165,28 @@ struct ShardOutputTests {
         #expect(calls.contains(.askLetter(Shard.position(0), reason: "too large", isNameOnly: false)))
     }
 
+    @Test("Of a refused output the badge was counted, and of a refused dead letter not", arguments: [true, false])
+    func counted(isOutput: Bool) {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.chain = { _, _ in .ended(isOutput ? .output : .deadLetters) }
+        shard.deliver()
+        for _ in 0..<2 {
+            shard.turn()
+            shard.fail(.refused(reason: "bad"))
+        }
+        let isNameOnly = !isOutput
+        #expect(
+            shard.callsOfTurn().contains(
+                .askLetter(Shard.position(0), reason: "bad", isNameOnly: isNameOnly, isCounted: isOutput)))
+        let other = Shard()
+        other.begin()
+        other.ports.chain = shard.ports.chain
+        other.ports.publishing = { _ in .refused(reason: "bad") }
+        other.deliver()
+        #expect(other.callsOfTurn().contains(.refuseCurrent(reason: "bad", isCounted: isOutput)))
+    }
+
     @Test("A dead letter that only names its message, and is not taken, waits ten seconds")
     func nameOnly() throws {
         let shard = Shard()

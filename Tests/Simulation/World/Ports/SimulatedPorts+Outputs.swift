@@ -67,7 +67,7 @@ extension SimulatedPorts {
         return producer.send(Outgoing(tag: tag, record: record, output: nil), to: log) ? .queued : .later
     }
 
-    package func refuseCurrent(reason: String) { current?.refuse() }
+    package func refuseCurrent(reason: String, isCounted: Bool) { current?.refuse() }
 
     package func ask(for request: LetterRequest) {
         let source = request.source
