@@ -31,7 +31,8 @@ extension MetricDescription {
         .gauge, "pushmill_in_flight_bytes", "Bytes of messages taken and not yet acknowledged.")
     package static let lag = MetricDescription(
         .gauge, "pushmill_consumer_lag_records",
-        "Records of the partition that are not taken yet, and those in flight.",
+        "Records of the partition that are not taken yet, and those in flight. "
+            + "What a producer's open transaction holds up is not among them.",
         labels: [.topic, .partition])
     package static let oldestUnfinished = MetricDescription(
         .gauge, "pushmill_oldest_unfinished_seconds",
