@@ -7,9 +7,9 @@ struct GroupAnswerTests {
     private let zero = TopicPartition("t", 0)
     private let one = TopicPartition("t", 1)
 
-    private func member(_ peer: Peer) throws -> Member {
+    private func member(_ peer: Peer, _ more: [(name: String, value: String)] = []) throws -> Member {
         try peer.cluster.createTopic("t", partitions: 2)
-        let member = try Member(peer.cluster, group: "g")
+        let member = try Member(peer.cluster, group: "g", more)
         member.readsAtOnce = false
         try member.until { $0.owned.count == 2 }
         return member
@@ -100,6 +100,22 @@ struct GroupAnswerTests {
         let before = member.events.count
         member.consumer.askCommitted([one])
         try member.until { $0.events[before...].contains(.committed([Position(one, offset: 7)])) }
+        #expect(try member.leave())
+    }
+
+    @Test("What is asked while the coordinator is away is known once it is back", arguments: [6, 25])
+    func coordinatorAway(seconds: Int) throws {
+        let peer = try Peer()
+        let member = try member(peer, [("session.timeout.ms", "60000")])
+        member.consumer.commit([Position(one, offset: 7)], number: 1)
+        try member.until { $0.commits().count == 1 }
+        peer.cluster.setDown()
+        for _ in 0..<25 { try member.turn() }
+        member.consumer.askCommitted([one])
+        let back = ContinuousClock.now + .seconds(seconds)
+        while .now < back { try member.turn() }
+        peer.cluster.setUp()
+        try member.until { $0.committed()[one]?.offset == 7 }
         #expect(try member.leave())
     }
 

@@ -25,6 +25,11 @@ extension GroupConsumer {
 final class CommittedOffsets {
     /// Milliseconds between questions for what is not known yet.
     static let pause: Int64 = 100
+    /// Another client asks what is not answered by then.
+    private static let patience = Duration.seconds(10)
+    /// In milliseconds, the most that librdkafka takes. Where a question times out while its coordinator is away, 2.0.2 goes
+    /// on with what it has freed once that is back, and ends the process (`rd_kafka_admin_coord_request`).
+    private static let questionTimeout: Int32 = 3_600_000
 
     private var client: Client
     private let another: () throws(KafkaError) -> Client
@@ -40,6 +45,7 @@ final class CommittedOffsets {
     /// The client is not the group's any more.
     private var isAnother = false
     private var next = ContinuousClock.now
+    private var end = ContinuousClock.now
 
     /// `another` makes a client that knows no coordinator yet.
     init(
@@ -84,6 +90,8 @@ final class CommittedOffsets {
             if isElsewhere { takeAnother() }
             forget(known.map(\.partition))
             if !known.isEmpty { events.append(.committed(known)) }
+        } else if isAsking, end <= .now {
+            takeAnother()
         }
         if !wanted.isEmpty { askIfDue() }
     }
@@ -91,6 +99,7 @@ final class CommittedOffsets {
     /// librdkafka 2.0.2 keeps asking a broker that coordinates no more for as long as it is asked again within a quarter
     /// of an hour (`rd_kafka_coord_cache_get`): another client looks for the one that does.
     private func takeAnother() {
+        end = .now + Self.patience
         guard let other = try? another(), let answers = rd_kafka_queue_new(other.handle) else { return }
         WakeSignal.endWatch(of: queue)
         rd_kafka_queue_destroy(queue)
@@ -98,7 +107,7 @@ final class CommittedOffsets {
         // To end a client takes time, and is not this thread's to wait for.
         let former = Unmanaged.passRetained(client)
         (client, queue) = (other, answers)
-        isAnother = true
+        (isAnother, isAsking) = (true, false)
         DispatchQueue(label: "pushmill.remains").async { former.release() }
         next = .now + .seconds(1)
     }
@@ -113,11 +122,12 @@ final class CommittedOffsets {
             rd_kafka_ListConsumerGroupOffsets_destroy(question)
             rd_kafka_AdminOptions_destroy(options)
         }
-        rd_kafka_AdminOptions_set_request_timeout(options, 5000, nil, 0)
+        rd_kafka_AdminOptions_set_request_timeout(options, Self.questionTimeout, nil, 0)
         if let error = rd_kafka_AdminOptions_set_require_stable_offsets(options, 1) { rd_kafka_error_destroy(error) }
         var questions: [OpaquePointer?] = [question]
         rd_kafka_ListConsumerGroupOffsets(client.handle, &questions, 1, options, queue)
         isAsking = true
+        end = .now + Self.patience
         asked = lastQuestion
     }
 
