@@ -42,9 +42,11 @@ package struct EngineSettings: Sendable {
         return properties
     }
 
-    /// How much is fetched before a core's consumer fetches no more, in kilobytes. More than some tenths of a second's makes
-    /// nothing faster. No fetch is larger than that (`rd_kafka_conf_finalize`), and so little is asked for of each partition that
-    /// some dozens of them come with one. Replicas that are not leaders are not woken when there is room.
+    /// How much is fetched before a core's consumer fetches no more, in records and in kilobytes. More than some tenths of a
+    /// second's makes nothing faster, and a partition that is taken over waits for all that was fetched of others. No fetch is
+    /// larger than that (`rd_kafka_conf_finalize`), and so little is asked for of each partition that some dozens of them come
+    /// with one. Replicas that are not leaders are not woken when there is room.
+    private static let prefetchedRecords = "queued.min.messages"
     private static let prefetched = "queued.max.messages.kbytes"
     private static let partitionShare = "max.partition.fetch.bytes"
     private var prefetchedKilobytes: Int {
@@ -58,6 +60,9 @@ package struct EngineSettings: Sendable {
         settings.shard.maxInFlight = max(1, shard.maxInFlight / cores)
         settings.shard.maxInFlightBytes = max(1, shard.maxInFlightBytes / cores)
         settings.shard.countBudget = shard.countBudget / cores
+        if consumer[Self.prefetchedRecords] == nil, consumer["client.rack"] == nil {
+            settings.consumer[Self.prefetchedRecords] = "20000"
+        }
         if consumer[Self.prefetched] == nil {
             settings.consumer[Self.prefetched] = "\(prefetchedKilobytes)"
             if consumer[Self.partitionShare] == nil, consumer["fetch.message.max.bytes"] == nil {
@@ -73,7 +78,7 @@ package struct EngineSettings: Sendable {
         properties["group.instance.id"] = nil
         // An end is known when a fetch has waited in vain.
         properties["fetch.wait.max.ms"] = "10"
-        properties["queued.max.messages.kbytes"] = "16384"
+        properties[Self.prefetched] = "16384"
         // Nobody shows them, and between two restores nobody takes them: they would pile up.
         properties["statistics.interval.ms"] = nil
         return properties

@@ -8,9 +8,8 @@ package final class ChangelogReader {
     private let waker: FetchWaker
     /// Records that were given out since the threads of brokers were last woken.
     private var givenOut = 0
-    /// A quarter of those (`queued.min.messages`) beyond which a broker's thread fetches no more, and looks again after a
-    /// second only.
-    private static let wakesAfter = 25_000
+    /// Records beyond which a broker's thread fetches no more, and looks again after a second only.
+    private static let prefetched = 100_000
     /// Kept, so that librdkafka knows the topic.
     private var known: OpaquePointer?
     /// The offset that comes next, of each partition that is read; `Position.none` for one that stands still.
@@ -23,6 +22,7 @@ package final class ChangelogReader {
         var properties = properties.outsideOfGroups(GroupConsumer.fixed, tellsEnds: true)
         // A follower may lag behind what its leader has acknowledged.
         properties["client.rack"] = nil
+        properties["queued.min.messages"] = "\(Self.prefetched)"
         client = try Client(RD_KAFKA_CONSUMER, properties, log: log)
         queue = try client.consumerQueue()
         waker = FetchWaker(client)
@@ -92,7 +92,7 @@ package final class ChangelogReader {
 
     private func countGivenOut() {
         givenOut += 1
-        guard givenOut >= Self.wakesAfter else { return }
+        guard givenOut >= Self.prefetched / 4 else { return }
         givenOut = 0
         waker.wakeLeaders(of: Set(next.keys.lazy.map { TopicPartition(self.topic, $0) }))
     }

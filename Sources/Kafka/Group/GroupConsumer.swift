@@ -24,9 +24,9 @@ package final class GroupConsumer {
     @exclusivity(unchecked) private var isDrained = false
     private var leaving: OpaquePointer?
     private let waker: FetchWaker
-    /// Bytes that were given out since the threads of brokers were last woken, and after how many they are.
-    @exclusivity(unchecked) private var givenOut = 0
-    private let wakesAfter: Int
+    /// Records and their bytes that were given out since the threads of brokers were last woken, and after how many they are.
+    @exclusivity(unchecked) private var givenOut = (records: 0, bytes: 0)
+    private let wakesAfter: (records: Int, bytes: Int)
     private let isStatic: Bool
     private let group: String
 
@@ -73,7 +73,8 @@ package final class GroupConsumer {
         waker = FetchWaker(client)
         isStatic = properties["group.instance.id"] != nil
         group = properties["group.id"] ?? ""
-        wakesAfter = (properties["queued.max.messages.kbytes"].flatMap { Int($0) } ?? 65_536) * 1000 / 4
+        let most = ["queued.min.messages", "queued.max.messages.kbytes"].map { properties[$0].flatMap { Int($0) } }
+        wakesAfter = ((most[0] ?? 100_000) / 4, (most[1] ?? 65_536) * 1024 / 4)
         signal.watch(events)
         signal.watch(records)
     }
@@ -148,9 +149,10 @@ package final class GroupConsumer {
 
     /// Whenever a quarter of what the queue may hold was given out there is room for more.
     private func countGivenOut(_ record: Record) {
-        givenOut &+= 128 &+ (record.value?.count ?? 0)
-        guard givenOut >= wakesAfter else { return }
-        givenOut = 0
+        givenOut.records &+= 1
+        givenOut.bytes &+= record.value?.count ?? 0
+        guard givenOut.records >= wakesAfter.records || givenOut.bytes >= wakesAfter.bytes else { return }
+        givenOut = (0, 0)
         waker.wakeLeaders(of: reading)
     }
 

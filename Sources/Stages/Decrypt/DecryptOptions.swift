@@ -168,8 +168,12 @@ extension DecryptStage {
             let standard = DecryptOptions.Field()
             let from = settings.value("from", .pointer, default: standard.from)
             let target = settings.value("to", .target, default: standard.target)
-            if case .member(let pointer) = target, let text = pointer.alertText, text != .body, from.isAlert {
-                settings.report("to", "an alert that is the ciphertext has no place for a \(text.member)")
+            if case .member(let pointer) = target {
+                if let text = pointer.alertText, text != .body, from.isAlert {
+                    settings.report("to", "an alert that is the ciphertext has no place for a \(text.member)")
+                } else if pointer.description == "/aps" {
+                    settings.report("to", "a text in the place of `aps` shows nothing: name a member, as /aps/alert/body")
+                }
             }
             return DecryptOptions.Field(
                 from: from, to: target, members: members(of: target, &settings),

@@ -72,6 +72,10 @@ struct EngineSettingsTests {
         settings.cores = 1
         expect(settings.shared.consumer["queued.max.messages.kbytes"], is: "8192")
         expect(settings.shared.consumer["max.partition.fetch.bytes"], is: "262144")
+        expect(settings.shared.consumer["queued.min.messages"], is: "20000")
+        settings.consumer["queued.min.messages"] = "9"
+        expect(settings.shared.consumer["queued.min.messages"], is: "9")
+        settings.consumer["queued.min.messages"] = nil
         settings.consumer["max.partition.fetch.bytes"] = "9"
         expect(settings.shared.consumer["max.partition.fetch.bytes"], is: "9")
         settings.cores = 64

@@ -126,13 +126,14 @@ struct DecryptSettingsTests {
         let fields: Setting = [
             ["from": "/aps/alert", "to": "/aps/alert/title"], ["from": "/aps/alert", "to": "/aps/alert/subtitle"],
             ["from": "/aps/alert"], ["from": "/aps/alert", "to": "merge"],
-            ["from": "/aps/alert/body", "to": "/aps/alert/title"],
+            ["from": "/aps/alert/body", "to": "/aps/alert/title"], ["from": "/c", "to": "/aps"],
         ]
         expect(
             read(["keys": "k.json", "fields": fields]).messages,
             is: [
                 "stages.decrypt.fields[0].to: an alert that is the ciphertext has no place for a title",
                 "stages.decrypt.fields[1].to: an alert that is the ciphertext has no place for a subtitle",
+                "stages.decrypt.fields[5].to: a text in the place of `aps` shows nothing: name a member, as /aps/alert/body",
             ])
     }
 
