@@ -79,7 +79,7 @@ package final class LogReader: LogWatcher {
         let (log, next, batch) = (log, next, batch)
         connection.request(patience: .milliseconds(600)) { _ -> Answer? in
             guard !log.isLeaderAway else { return nil }
-            let start = next == -2 ? log.start : next == -1 ? log.end : next
+            let start = next == -2 ? log.start : next == -1 ? log.lastStable : next
             guard (log.start...log.end).contains(start) else { return .outOfLog }
             let (records, after) = log.read(from: start, limit: batch)
             return .records(records, next: after, stable: log.lastStable, end: log.end)

@@ -45,8 +45,8 @@ package final class PartitionLog {
         self.cluster = cluster
     }
 
-    /// Where readers of what is committed stop.
-    package var lastStable: Int64 { open.first?.first ?? end }
+    /// Where readers of what is committed stop, and where the log ends as brokers tell them.
+    package var lastStable: Int64 { max(start, open.first?.first ?? end) }
 
     /// The index of the first entry at or after an offset.
     package func index(of offset: Int64) -> Int {

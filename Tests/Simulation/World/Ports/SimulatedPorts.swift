@@ -212,7 +212,7 @@ package final class SimulatedPorts: ShardPorts {
     private func askRange(_ partition: TopicPartition, _ question: Int, attempts: Int) {
         guard let log = cluster.log(partition), questions[partition] == question else { return }
         fetching.request(patience: .milliseconds(400)) { _ -> Range<Int64>? in
-            log.isLeaderAway ? nil : log.start..<log.end
+            log.isLeaderAway ? nil : log.start..<log.lastStable
         } _: { [weak self] (answer: Range<Int64>?) in
             guard let self, questions[partition] == question else { return }
             if answer != nil, dice.chance(switches.unanswered) { return }

@@ -88,6 +88,19 @@ extension Run {
             log.expire(before: start)
             verdict.expired(log)
             log.changed()
+        case .upstream(let topic, let partition, let count, let time):
+            let log = cluster.logs[topic][partition]
+            let name = "upstream \(timeline.now)"
+            guard !log.isLeaderAway, !cluster.isOut,
+                case .ready(let producer, let epoch) = cluster.transactions.initialize(name)
+            else { return }
+            let record = NewRecord(.change(key: [], value: nil))
+            let batch = Batch(Array(repeating: record, count: count), producer: producer, epoch: epoch)
+            _ = cluster.transactions.add(log, to: name, epoch: epoch)
+            _ = cluster.transactions.append(batch, to: log, of: name)
+            timeline.after(time) { [unowned self] in
+                _ = cluster.transactions.end(name, epoch: epoch, commits: false)
+            }
         case .diskFails(let index): instances[index].failDisk()
         }
     }

@@ -30,6 +30,8 @@ package enum Fault: Sendable {
     case compact
     /// Retention drops what is older, of one input partition.
     case expire(topic: Int, partition: Int, age: UInt64)
+    /// Who sends events has a transaction open for so long, and aborts it: what stands behind its records waits.
+    case upstream(topic: Int, partition: Int, records: Int, time: UInt64)
     case diskFails(instance: Int)
 }
 
@@ -201,8 +203,19 @@ package struct Scenario: Sendable {
         transactionTimeout = dice.pick([.seconds(10), .seconds(6), .seconds(3)])
         // Each is asked again after 45 s, which is most of the minute that the others have where one has no leader.
         switches.unanswered = leaderless == nil ? dice.pick([0, 20]) : 0
+        addUpstream(&dice)
         // Enough that most changelogs go on, and that most accounts do not.
         if dice.chance(600) { late = min(12, events.count / 4) }
+    }
+
+    private mutating func addUpstream(_ dice: inout Dice) {
+        for _ in 0..<dice.pick([0, 0, 2, 10]) {
+            let time = UInt64.milliseconds(300) + UInt64(dice.below(Int(UInt64.seconds(9))))
+            let open = Fault.upstream(
+                topic: dice.below(topics), partition: dice.below(partitions), records: dice.between(1...30),
+                time: dice.between(.milliseconds(1)...(.milliseconds(dice.pick([20, 500, 5000])))))
+            faults.append((time, open))
+        }
     }
 
     private func makeLateFault(_ dice: inout Dice) -> Fault {
