@@ -212,6 +212,19 @@ package final class PartitionLog {
         start = min(max(start, offset), end)
     }
 
+    /// Where the last entries begin: so many, or fewer, so that of no transaction only some are among them. One that ended
+    /// without its marker would be open for good, until an operator ends it.
+    package func border(before count: Int) -> Int64 {
+        var index = max(0, entries.count - count)
+        while index < entries.count, isTorn(at: index) { index += 1 }
+        return index < entries.count ? entries[index].offset : end
+    }
+
+    private func isTorn(at index: Int) -> Bool {
+        let before = Set(entries[..<index].map(\.transaction)).subtracting([0])
+        return entries[index...].contains { before.contains($0.transaction) }
+    }
+
     /// Drops what comes from an offset on, as an unclean election does. From 0 on: the topic was made anew.
     package func cut(from offset: Int64) {
         entries.removeLast(entries.count - index(of: offset))

@@ -101,6 +101,11 @@ extension Run {
             timeline.after(time) { [unowned self] in
                 _ = cluster.transactions.end(name, epoch: epoch, commits: false)
             }
+        case .lose(let topic, let partition, let count):
+            let log = cluster.logs[topic][partition]
+            let offset = log.border(before: count)
+            verdict.loses(log, from: offset)
+            log.cut(from: offset)
         case .diskFails(let index): instances[index].failDisk()
         }
     }

@@ -33,6 +33,8 @@ package enum Fault: Sendable {
     /// Who sends events has a transaction open for so long, and aborts it: what stands behind its records waits.
     case upstream(topic: Int, partition: Int, records: Int, time: UInt64)
     case diskFails(instance: Int)
+    /// An unclean election: brokers lose the last records of a log, acknowledged or not.
+    case lose(topic: Int, partition: Int, records: Int)
 }
 
 /// What follows when everything is done: the input's logs are made anew or cut, and more events come. Where they are
@@ -183,6 +185,7 @@ package struct Scenario: Sendable {
                 leaderless = (topic, rare.below(partitions))
             }
             makeLateFaults()
+            loseRecords()
         }
         faults.sort { $0.time < $1.time }
         guard count > 0, dice.chance(200) else { return }
@@ -206,16 +209,6 @@ package struct Scenario: Sendable {
         addUpstream(&dice)
         // Enough that most changelogs go on, and that most accounts do not.
         if dice.chance(600) { late = min(12, events.count / 4) }
-    }
-
-    private mutating func addUpstream(_ dice: inout Dice) {
-        for _ in 0..<dice.pick([0, 0, 2, 10]) {
-            let time = UInt64.milliseconds(300) + UInt64(dice.below(Int(UInt64.seconds(9))))
-            let open = Fault.upstream(
-                topic: dice.below(topics), partition: dice.below(partitions), records: dice.between(1...30),
-                time: dice.between(.milliseconds(1)...(.milliseconds(dice.pick([20, 500, 5000])))))
-            faults.append((time, open))
-        }
     }
 
     private func makeLateFault(_ dice: inout Dice) -> Fault {

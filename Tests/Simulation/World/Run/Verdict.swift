@@ -18,8 +18,13 @@ final class Verdict: ClusterWitness, PortsWitness {
         var firstBegun: UInt64 = .max
         /// When it was stored, and in which transaction.
         var stored: [(time: UInt64, transaction: Int)] = []
-        /// Retention has dropped it, and the group had not committed it.
+        /// Retention or an election has dropped it, and the group had not committed it; or it stands where another stood
+        /// that brokers have lost, and may be taken for that.
         var isExpired = false
+        /// Brokers have lost what was published of it.
+        var isOutputLost = false
+        /// Its log has lost what came behind it: from where that is read on nobody can know.
+        var mayRepeat = false
         /// The log that had it is another now.
         var isPast = false
         var isBegunByStranger = false
@@ -38,6 +43,8 @@ final class Verdict: ClusterWitness, PortsWitness {
     private var cases: [Case]
     private var troubles: [UInt64] = []
     private var postponements: [Int] = []
+    /// Where logs ended that have lost records since, by topic and partition; counts of these partitions are not known.
+    private var losses: [(topic: Int, partition: Int32, end: Int64)] = []
     /// How long events without a stage that waits took, where nothing befalls the group.
     private var waits: [UInt64] = []
 
@@ -71,14 +78,41 @@ final class Verdict: ClusterWitness, PortsWitness {
         cases[index].isProduced = true
         cases[index].producedAt = cluster.timeline.now
         produced += 1
-        uncommitted += 1
+        let event = scenario.events[index]
+        if losses.contains(where: { $0.topic == event.topic && $0.partition == event.partition && offset < $0.end }) {
+            cases[index].isExpired = true
+        } else {
+            uncommitted += 1
+        }
+    }
+
+    /// What brokers have acknowledged and lost is nobody's to deliver or to know; all else holds.
+    func loses(_ log: PartitionLog, from offset: Int64) {
+        trouble()
+        losses.append((log.topic, log.partition, log.end))
+        for entry in log.entries[log.index(of: offset)...] {
+            if case .output(let value) = entry.content, value.event >= 0 { cases[Int(value.event)].isOutputLost = true }
+        }
+        for index in cases.indices where cases[index].isProduced {
+            let event = scenario.events[index]
+            guard event.topic == log.topic, event.partition == log.partition else { continue }
+            cases[index].isPast = true
+            cases[index].mayRepeat = true
+            guard cases[index].offset >= offset, !cases[index].isCovered, !cases[index].isExpired else { continue }
+            cases[index].isExpired = true
+            uncommitted -= 1
+        }
+    }
+
+    private func hasLostCounts(_ partition: Int32) -> Bool {
+        losses.contains { $0.partition == partition && ($0.topic < Place.inputs || $0.topic == Place.changelog) }
     }
 
     func logsMadeAnew() {
         for index in cases.indices where cases[index].isProduced {
             cases[index].isPast = true
             // A commit that came late may have taken back what had been committed before the logs went.
-            guard !cases[index].isCovered, isDone(index) else { continue }
+            guard !cases[index].isCovered, !cases[index].isExpired, isDone(index) else { continue }
             cases[index].isCovered = true
             uncommitted -= 1
             exposed -= 1
@@ -227,7 +261,7 @@ final class Verdict: ClusterWitness, PortsWitness {
     }
 
     private func cover(_ index: Int, _ isCovered: Bool, _ position: Position) {
-        guard isCovered != cases[index].isCovered else { return }
+        guard isCovered != cases[index].isCovered, !cases[index].isExpired else { return }
         cases[index].isCovered = isCovered
         uncommitted += isCovered ? -1 : 1
         if !cases[index].stored.isEmpty { exposed += isCovered ? -1 : 1 }
@@ -266,9 +300,9 @@ final class Verdict: ClusterWitness, PortsWitness {
                 }
             }
         }
-        for index in cases.indices where cases[index].isProduced && !cases[index].isDropped {
-            if counts[index] == 0, !cases[index].isExpired { found("event \(index) was lost") }
-            if counts[index] > 1, scenario.isExactlyOnce { found("event \(index) was doubled") }
+        for (index, each) in cases.enumerated() where each.isProduced && !each.isDropped {
+            if counts[index] == 0, !each.isExpired, !each.isOutputLost { found("event \(index) was lost") }
+            if counts[index] > 1, scenario.isExactlyOnce, !each.mayRepeat { found("event \(index) was doubled") }
         }
         for recipient in appearances.indices { judge(recipient, appearances[recipient]) }
         let median = waits.isEmpty ? 0 : waits.sorted()[waits.count / 2]
@@ -290,20 +324,21 @@ final class Verdict: ClusterWitness, PortsWitness {
             }
         }
         // Whether what was dropped had been counted nobody knows.
-        let isPartlyLost = isLostToRetention(recipient)
+        let partition = scenario.events.first { $0.recipient == Int32(recipient) }?.partition ?? 0
+        let isPartlyLost = isLostToRetention(recipient) || hasLostCounts(partition)
         for value in appearances {
             // An owner from before may publish what the log has no more, behind everybody's back.
-            if value.event < last, !cases[Int(value.event)].isExpired {
+            let isAgain = cases[Int(value.event)].isOutputLost
+            if value.event < last, !cases[Int(value.event)].isExpired, !isAgain {
                 found("event \(value.event) overtook event \(last) of recipient \(recipient)")
             }
             last = max(last, value.event)
             let right = badges[value.event] ?? -1
-            if value.badge != right, !isPartlyLost {
+            if value.badge != right, !isPartlyLost, !isAgain {
                 found("event \(value.event) of recipient \(recipient) shows \(value.badge) instead of \(right)")
             }
         }
-        guard let event = scenario.events.first(where: { $0.recipient == Int32(recipient) }) else { return }
-        let kept = lastCount(recipient, event.partition)
+        let kept = lastCount(recipient, partition)
         if kept != count, !isPartlyLost {
             found("the changelog says \(kept) of recipient \(recipient) instead of \(count)")
         }

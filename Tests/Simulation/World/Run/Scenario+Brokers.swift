@@ -1,0 +1,25 @@
+import PushmillEngine
+
+/// What befalls logs at their brokers.
+extension Scenario {
+    mutating func addUpstream(_ dice: inout Dice) {
+        for _ in 0..<dice.pick([0, 0, 2, 10]) {
+            let time = UInt64.milliseconds(300) + UInt64(dice.below(Int(UInt64.seconds(9))))
+            let open = Fault.upstream(
+                topic: dice.below(topics), partition: dice.below(partitions), records: dice.between(1...30),
+                time: dice.between(.milliseconds(1)...(.milliseconds(dice.pick([20, 500, 5000])))))
+            faults.append((time, open))
+        }
+    }
+
+    mutating func loseRecords() {
+        var dice = Dice(seed: seed ^ 0x105e_0000)
+        guard dice.chance(200) else { return }
+        for _ in 0..<dice.between(1...3) {
+            let time = UInt64.milliseconds(300) + UInt64(dice.below(Int(UInt64.seconds(9))))
+            let topic = dice.pick([0, Place.output, Place.letters, Place.changelog])
+            faults.append(
+                (time, .lose(topic: topic, partition: dice.below(partitions), records: dice.pick([1, 3, 10, 100]))))
+        }
+    }
+}
