@@ -52,14 +52,28 @@ extension Shard where Ports: ~Copyable {
     /// The log reaches beyond what was counted, and is to be read from before it: that is the same log, or another one
     /// that is longer already. In another one another record stands at the mark.
     mutating func compareLog(_ index: Int32, in range: Range<Int64>) {
-        guard let secret = partitions[index].counts?.value.secret else { return }
+        if !readMark(index, in: range) { beginReading(index) }
+    }
+
+    /// The log ends before what was taken of it. Where the mark still stands in it, brokers have lost its last records,
+    /// as in an unclean election, and all that it has is done; else it was made anew, as far as is known.
+    mutating func goBack(_ index: Int32, in range: Range<Int64>) {
+        if !readMark(index, in: range) { beginAnew(index, at: range.lowerBound) }
+    }
+
+    /// False where there is no mark that says anything.
+    private mutating func readMark(_ index: Int32, in range: Range<Int64>) -> Bool {
+        guard let secret = partitions[index].counts?.value.secret else { return false }
         let account = Self.nobody.withUnsafeBytes { secret.hash($0) }
         partitions[index].counts?.value.want(account)
-        guard partitions[index].counts?.value.load() == true else { return failDisk(of: index) }
+        guard partitions[index].counts?.value.load() == true else {
+            failDisk(of: index)
+            return true
+        }
         guard let mark = partitions[index].counts?.value.state(of: account), mark.count > 0,
             !PlantedFault.isPlanted(.longerLogTakenForOld), mark.incarnation == partitions[index].incarnation,
             range.contains(mark.offset)
-        else { return beginReading(index) }
+        else { return false }
         let place = partitions[index].place
         if partitions[index].isRead { ports.stop(place) }
         ports.read([Position(place, offset: mark.offset)])
@@ -67,6 +81,7 @@ extension Shard where Ports: ~Copyable {
         // Nobody may take what is not known yet for where it begins.
         partitions[index].hasPosition = false
         partitions[index].state = .comparing(mark, until: now + Self.comparesFor)
+        return true
     }
 
     /// What is read comes in: that nothing has come of a log says something. After a revocation all is asked again.
@@ -74,13 +89,19 @@ extension Shard where Ports: ~Copyable {
 
     mutating func compare(_ message: Ports.Message, with mark: CountState, _ index: Int32) {
         guard message.offset >= mark.offset else { return }
-        compared(index, isAnother: message.offset == mark.offset && Self.bits(of: message.timestamp) != mark.count)
+        compared(
+            index, isSame: message.offset == mark.offset ? Self.bits(of: message.timestamp) == mark.count : nil)
     }
 
-    mutating func compared(_ index: Int32, isAnother: Bool) {
+    /// Nil where nothing stands at the mark any more.
+    mutating func compared(_ index: Int32, isSame: Bool?) {
         partitions[index].hasPosition = true
+        if let range = partitions[index].range {
+            let end = min(range.upperBound, partitions[index].ledger.next)
+            return beginAnew(index, at: isSame == true ? end : range.lowerBound)
+        }
         partitions[index].state = .restoring
-        if isAnother {
+        if isSame == false {
             ports.tell(.logMadeAnew(partitions[index].place, offset: partitions[index].ledger.position))
             forgetRefusals(of: [partitions[index].place])
             beginIncarnation(index)

@@ -24,7 +24,7 @@ extension Shard where Ports: ~Copyable {
             case .askingRange: moveInLog(index)
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
-            case .comparing(_, let time) where time <= now && canCompare: compared(index, isAnother: false)
+            case .comparing(_, let time) where time <= now && canCompare: compared(index, isSame: nil)
             case .stalled where looks(again: index): lookAgain(index)
             case .running where looks(again: index): stall(index, at: partitions[index].ledger.next)
             case .stalled(let offset): endStall(of: index, at: offset)
@@ -194,7 +194,7 @@ extension Shard where Ports: ~Copyable {
         if range.upperBound < known {
             // What is unfinished of the old log goes on first: nobody could read it again.
             guard partitions[index].isDrained, !partitions[index].isInTransaction, isConfirmed(index) else { return }
-            guard next == partitions[index].foreignOffset else { return beginAnew(index, at: range.lowerBound) }
+            guard next == partitions[index].foreignOffset else { return goBack(index, in: range) }
             // Nothing was taken since somebody else has set it to begin there: its counts tell which log it is.
             ports.tell(.logMadeAnew(partitions[index].place, offset: range.lowerBound))
             partitions[index].epoch &+= 1

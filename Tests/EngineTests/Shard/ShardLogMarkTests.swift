@@ -166,6 +166,27 @@ struct ShardLogMarkTests {
         #expect(calls.contains(.read([Shard.position(way == 0 ? 8 : way == 1 ? 8 : 0)])))
     }
 
+    @Test(
+        "A log that has lost its end goes on there where its mark still stands, and begins anew where it does not",
+        arguments: [(8, 1_000, 8), (8, 2_000, 0), (8, nil, 0), (7, nil, 0)] as [(Int64, Int64?, Int64)])
+    func cut(end: Int64, timestamp: Int64?, from offset: Int64) {
+        let (shard, _) = Self.asked(Shard.commit(9))
+        shard.ports.replica = Self.counted
+        shard.turn()
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<end)]
+        shard.turn()
+        shard.confirm()
+        #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])) == (end > 7))
+        if let timestamp { shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: timestamp)] }
+        shard.turn(after: .seconds(11))
+        #expect(shard.committed(after: .seconds(1)) == nil)
+        shard.acknowledgeChanges()
+        shard.turn()
+        expect(shard.committed(after: .milliseconds(1500))?.map(\.offset), is: [offset])
+    }
+
     @Test("A log that gives nothing from the mark on is taken for the same after a while")
     func nothing() {
         let (shard, _) = Self.asked()
