@@ -32,6 +32,8 @@ package final class ProducerClient {
         /// What was to be sent again may have been purged since.
         var attempt = 0
         var isInTransaction = false
+        /// Since then nothing that was sent is answered.
+        var stuckSince: UInt64?
 
         init(_ log: PartitionLog, _ node: Node) {
             self.log = log
@@ -81,7 +83,7 @@ package final class ProducerClient {
         isInTransaction = true
         hasOffsets = false
         refusedInTransaction = nil
-        for lane in lanes { lane.isInTransaction = false }
+        for lane in lanes { (lane.isInTransaction, lane.stuckSince) = (false, nil) }
     }
 
     var hasWrittenInTransaction: Bool { hasOffsets || lanes.contains { $0.isInTransaction } }
@@ -156,6 +158,7 @@ package final class ProducerClient {
         switch answer {
         case .stored(let base):
             lane.flights.remove(at: index)
+            lane.stuckSince = nil
             inFlight -= flight.outgoing.count
             for (place, outgoing) in flight.outgoing.enumerated() {
                 settle(outgoing, .stored(base < 0 ? -1 : base + Int64(place)))
@@ -173,6 +176,7 @@ package final class ProducerClient {
             lane.flights[index].isAsked = false
             if hasFailed { return purgeFlight(lane, index) }
             if refusedInTransaction != nil { return }
+            if isOverdue(lane) { return timeOut(lane) }
             lane.isBackingOff = true
             sendAgainIfQuiet(lane)
         }
@@ -209,6 +213,25 @@ package final class ProducerClient {
         } else {
             failed()
         }
+    }
+
+    /// As librdkafka has it (`message.timeout.ms`, at most the transaction's); at least once it never gives up.
+    private func isOverdue(_ lane: Lane) -> Bool {
+        guard transactionalName != nil else { return false }
+        let since = lane.stuckSince ?? node.timeline.now
+        lane.stuckSince = since
+        return node.timeline.now - since >= node.cluster.transactions.timeout
+    }
+
+    /// The transaction is to be aborted.
+    private func timeOut(_ lane: Lane) {
+        refusedInTransaction = .timedOut
+        lane.isBackingOff = false
+        let lost = lane.flights.flatMap(\.outgoing)
+        inFlight -= lost.count
+        let all = lost + lane.queue
+        (lane.flights, lane.queue) = ([], [])
+        for outgoing in all { settle(outgoing, .refused(.timedOut)) }
     }
 
     private func failForGood(_ lane: Lane, _ index: Int) {

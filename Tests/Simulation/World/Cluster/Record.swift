@@ -31,6 +31,8 @@ package enum Refusal: Sendable, Equatable {
     case concurrentTransaction
     /// Its producer has no transaction of this partition.
     case noTransaction
+    /// Nobody has taken or refused it for so long that its client gives it up.
+    case timedOut
 
     /// Of the record itself, so that sending it again changes nothing.
     package var isOfRecord: Bool {

@@ -13,6 +13,10 @@ extension SimulatedPorts {
     private func settled(_ outgoing: Outgoing, _ fate: ProducerClient.Fate) {
         switch fate {
         case .stored(let offset): reports.append(OutputReport(tag: outgoing.tag, offset: offset))
+        case .refused(.timedOut):
+            reports.append(
+                OutputReport(
+                    tag: outgoing.tag, failure: .unavailable(reason: "timed out"), returned: outgoing.output))
         case .refused(let refusal):
             reports.append(
                 OutputReport(

@@ -89,7 +89,8 @@ package final class Run {
             timeline.at(start + scenario.times[index]) { [unowned self] in produce(index) }
         }
         for (time, fault) in scenario.faults { timeline.at(start + time) { [unowned self] in befall(fault) } }
-        run(for: max(scenario.times[early - 1], scenario.faults.last?.time ?? 0) + .milliseconds(1)) { false }
+        let last = max(scenario.times[early - 1], scenario.faults.last?.time ?? 0, scenario.healsAfter)
+        run(for: last + .milliseconds(1)) { false }
     }
 
     /// Faults end, everything heals, all is done within a bound; then perhaps the input's logs are made anew.

@@ -22,4 +22,15 @@ extension Scenario {
                 (time, .lose(topic: topic, partition: dice.below(partitions), records: dice.pick([1, 3, 10, 100]))))
         }
     }
+
+    /// A partition that is written to has no leader for longer than a transaction may last.
+    mutating func stopOutputs() {
+        var dice = Dice(seed: seed ^ 0x0a7e_0000)
+        guard dice.chance(100) else { return }
+        let start = dice.between(.seconds(1)...(.seconds(8)))
+        let time = dice.between(.seconds(6)...(.seconds(20)))
+        let topic = dice.pick([Place.output, Place.output, Place.letters, Place.changelog])
+        faults.append((start, .leaderAway(topic: topic, partition: dice.below(partitions), time: time)))
+        healsAfter = start + time
+    }
 }

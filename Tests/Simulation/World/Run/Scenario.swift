@@ -60,6 +60,8 @@ package struct Scenario: Sendable {
     package var late = 0
     /// After everything else has healed this log has no leader, and other partitions are to get on without it.
     package var leaderless: (topic: Int, partition: Int)?
+    /// Nothing heals before.
+    package var healsAfter: UInt64 = 0
     package var switches = SimulatedPorts.Switches()
     package var weather = Weather()
     package var timing = GroupTiming()
@@ -186,6 +188,7 @@ package struct Scenario: Sendable {
             }
             makeLateFaults()
             loseRecords()
+            stopOutputs()
         }
         faults.sort { $0.time < $1.time }
         guard count > 0, dice.chance(200) else { return }
