@@ -77,10 +77,11 @@ package final class LogReader: LogWatcher {
 
     private func send(_ version: Int) {
         let (log, next, batch) = (log, next, batch)
-        connection.request(patience: .milliseconds(600)) { _ -> Answer? in
+        connection.request(patience: .milliseconds(600)) { cluster -> Answer? in
             guard !log.isLeaderAway else { return nil }
             let start = next == -2 ? log.start : next == -1 ? log.lastStable : next
-            guard (log.start...log.end).contains(start) else { return .outOfLog }
+            let isDenied = start > log.start && cluster.timeline.now < log.deniesUntil
+            guard (log.start...log.end).contains(start), !isDenied else { return .outOfLog }
             let (records, after) = log.read(from: start, limit: batch)
             return .records(records, next: after, stable: log.lastStable, end: log.end)
         } _: { [weak self] answer in

@@ -33,6 +33,8 @@ package final class PartitionLog {
     package internal(set) var incarnation = 0
     package var isLeaderAway = false { didSet { if !isLeaderAway { changed() } } }
     package var awayUntil: UInt64 = 0
+    /// A new leader takes its log for shorter than it is until then.
+    package var deniesUntil: UInt64 = 0
     /// Where transactions that have not ended here begin, in the order of their offsets.
     private(set) var open: [(transaction: Int, producer: Int32, first: Int64)] = []
     private var producers: [ProducerState] = []

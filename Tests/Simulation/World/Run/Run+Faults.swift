@@ -127,7 +127,12 @@ extension Run {
             log.awayUntil = max(log.awayUntil, timeline.now + time)
         }
         timeline.after(time) { [unowned self] in
-            for log in logs where log.isLeaderAway && timeline.now >= log.awayUntil { log.isLeaderAway = false }
+            for log in logs where log.isLeaderAway && timeline.now >= log.awayUntil {
+                if timeline.dice.chance(100) {
+                    log.deniesUntil = timeline.now + timeline.dice.between(.milliseconds(1)...(.milliseconds(300)))
+                }
+                log.isLeaderAway = false
+            }
         }
     }
 

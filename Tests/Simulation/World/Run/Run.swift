@@ -102,27 +102,23 @@ package final class Run {
         }
         guard drain(through: early), scenario.late > 0 else { return }
         run(for: .seconds(2)) { false }
-        let isReplaced = if case .replaced = scenario.sequel { true } else { false }
-        if isReplaced { killAll() }
-        let isNone = if case .none = scenario.sequel { true } else { false }
+        let (isReplaced, isForgotten) = (scenario.sequel == .replaced, scenario.sequel == .forgotten)
+        if isReplaced || isForgotten { killAll() }
+        let isNone = scenario.sequel == .none
         // What was done beyond one that hung may lie beyond the end of a log that has lost it, and stays done.
-        let begun = isNone ? [] : cluster.group.begun
+        let begun = isNone ? [] : isForgotten ? cluster.group.partitions : cluster.group.begun
         let marks = (0..<scenario.partitions).map { verdict.mark(Int32($0)) }
-        for topic in 0..<scenario.topics {
-            for log in cluster.logs[topic] {
-                switch scenario.sequel {
-                case .none: break
-                case .madeAnew, .replaced:
-                    log.cut(from: 0)
-                    if scenario.settings.reset == .earliest { cluster.group.offsets.forget(topic: Place.names[topic]) }
-                case .cut(let count): log.cut(from: max(0, log.end - count))
-                }
+        if scenario.sequel == .madeAnew || isReplaced {
+            for topic in 0..<scenario.topics {
+                for log in cluster.logs[topic] { log.cut(from: 0) }
+                if scenario.settings.reset == .earliest { cluster.group.offsets.forget(topic: Place.names[topic]) }
             }
         }
-        if !isNone { verdict.logsMadeAnew() }
+        if !isNone { verdict.logsMadeAnew(isReadAgain: isForgotten) }
         var late = Array(early..<scenario.events.count)
-        if isReplaced {
-            late = produceBeyond(marks, late)
+        if isForgotten { cluster.group.offsets.stored = [] }
+        if isReplaced { late = produceBeyond(marks, late) }
+        if isReplaced || isForgotten {
             for instance in instances { start(instance, after: timeline.dice.between(0...UInt64.milliseconds(100))) }
         }
         // Whoever has not noticed when the new log is longer than the old one was, and may not compare, never notices.

@@ -37,9 +37,10 @@ package enum Fault: Sendable {
     case lose(topic: Int, partition: Int, records: Int)
 }
 
-/// What follows when everything is done: the input's logs are made anew or cut, and more events come. Where they are
-/// replaced nobody looks on, and new ones are longer than the old ones were.
-package enum Sequel: Sendable { case none, madeAnew, replaced, cut(Int64) }
+/// What follows when everything is done: the input's logs are made anew, and more events come. Where they are replaced
+/// nobody looks on, and new ones are longer than the old ones were. Or nobody looks on for so long that brokers
+/// forget what the group has committed.
+package enum Sequel: Sendable { case none, madeAnew, replaced, forgotten }
 
 /// One run, all of it from a seed.
 package struct Scenario: Sendable {
@@ -193,6 +194,8 @@ package struct Scenario: Sendable {
         faults.sort { $0.time < $1.time }
         guard count > 0, dice.chance(200) else { return }
         late = min(40, events.count / 4)
+        var forgets = Dice(seed: seed ^ 0xf0_46e7)
+        guard settings.reset == .error || !forgets.chance(250) else { return sequel = .forgotten }
         // A topic that is made anew takes its committed offsets with it: other rules would pass over what it has.
         guard settings.reset == .earliest else { return }
         var other = Dice(seed: seed ^ 0x5e9_0e1)

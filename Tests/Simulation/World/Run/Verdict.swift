@@ -108,9 +108,10 @@ final class Verdict: ClusterWitness, PortsWitness {
         losses.contains { $0.partition == partition && ($0.topic < Place.inputs || $0.topic == Place.changelog) }
     }
 
-    func logsMadeAnew() {
+    func logsMadeAnew(isReadAgain: Bool) {
         for index in cases.indices where cases[index].isProduced {
             cases[index].isPast = true
+            cases[index].mayRepeat = cases[index].mayRepeat || isReadAgain
             // A commit that came late may have taken back what had been committed before the logs went.
             guard !cases[index].isCovered, !cases[index].isExpired, isDone(index) else { continue }
             cases[index].isCovered = true
