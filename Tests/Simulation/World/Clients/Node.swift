@@ -14,6 +14,8 @@ package final class Node {
     package var weather: Weather
     /// Something that befalls it once, about a step of a transaction of its.
     package var interruption: Interruption?
+    /// It dies with its next request of a transaction on its way, which arrives so much later.
+    package var dying: (late: UInt64, happen: () -> Void)?
     /// Called when one of its members is to give partitions back.
     package var atRevocation: (() -> Void)?
     private var held: [() -> Void] = []
@@ -72,6 +74,7 @@ package final class Node {
         reachabilityChanged()
         members = []
         watchers = []
+        dying = nil
     }
 
     /// Brokers are away, or there again.

@@ -48,6 +48,12 @@ extension SimulatedPorts {
         var answer: Answer?
         var isThere = false
         let canWait = waitFor(0) { true }
+        if canWait, let (late, happen) = node.dying.take() {
+            let cluster = cluster
+            timeline.after(late) { if !cluster.isOut { _ = apply(cluster) } }
+            happen()
+            return nil
+        }
         guard canWait else {
             elapsed += dice.between(.microseconds(300)...(.milliseconds(3)))
             guard node.isReachable, !cluster.isOut, !dice.chance(node.weather.lost) else {

@@ -28,6 +28,17 @@ extension Run {
                 kill(instance)
                 start(instance, after: .milliseconds(5))
             }
+        case .killInRequest(let index, let late):
+            let instance = instances[index]
+            let node = instance.node
+            node.dying = (
+                late,
+                { [unowned self, weak node, weak instance] in
+                    guard let instance, instance.node === node else { return }
+                    kill(instance)
+                    start(instance, after: .milliseconds(5))
+                }
+            )
         case .powerLoss(let index, let away):
             let instance = instances[index]
             kill(instance)
@@ -207,7 +218,7 @@ extension Run {
         verdict.trouble()
         for zombie in zombies where zombie.node.isAlive { kill(zombie) }
         for instance in instances {
-            instance.node.interruption = nil
+            (instance.node.interruption, instance.node.dying) = (nil, nil)
             instance.node.thaw()
             instance.node.setCut(false)
             instance.node.weather = scenario.weather

@@ -11,6 +11,8 @@ package enum Fault: Sendable {
     /// Before or after a step of a transaction.
     case freezeInTransaction(instance: Int, Interruption.Moment, isAfter: Bool, time: UInt64)
     case killInTransaction(instance: Int, Interruption.Moment, isAfter: Bool)
+    /// As a request of its transaction leaves, which arrives so much later.
+    case killInRequest(instance: Int, late: UInt64)
     /// Its machine's disk lacks what was written last.
     case powerLoss(instance: Int, away: UInt64)
     /// Another broker coordinates the group.
@@ -221,9 +223,11 @@ package struct Scenario: Sendable {
         let instance = dice.below(instances)
         let moment = dice.pick(Interruption.Moment.allCases)
         let isAfter = dice.chance(500)
-        switch isExactlyOnce ? dice.below(5) : dice.below(2) {
+        switch isExactlyOnce ? dice.below(6) : dice.below(2) {
         case 0: return .powerLoss(instance: instance, away: dice.between(.milliseconds(5)...(.milliseconds(2000))))
         case 1, 2: return .coordinatorMoves
+        case 5:
+            return .killInRequest(instance: instance, late: dice.between(.milliseconds(1)...(.milliseconds(4000))))
         case 3: return .killInTransaction(instance: instance, moment, isAfter: isAfter)
         default:
             return .freezeInTransaction(
