@@ -215,6 +215,15 @@ package final class GroupCoordinator {
         }
     }
 
+    /// The last partitions of its topics are still to be added.
+    func hide(_ count: Int) { partitions.removeLast(count) }
+
+    /// Its leader has seen that partitions were added, and joins anew.
+    func grow(by new: some Sequence<TopicPartition>) {
+        partitions += new
+        if state == .stable || state == .completing { prepare() }
+    }
+
     private func becomeEmpty() {
         state = .empty
         store()

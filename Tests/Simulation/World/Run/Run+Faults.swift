@@ -112,6 +112,11 @@ extension Run {
             timeline.after(time) { [unowned self] in
                 _ = cluster.transactions.end(name, epoch: epoch, commits: false)
             }
+        case .grow(let later):
+            cluster.group.grow(by: cluster.partitions[0].suffix(scenario.added))
+            timeline.after(later) { [unowned self] in
+                for log in addedChangelogs { (log.isLeaderAway, log.awayUntil) = (false, 0) }
+            }
         case .lose(let topic, let partition, let count):
             let log = cluster.logs[topic][partition]
             let offset = log.border(before: count)

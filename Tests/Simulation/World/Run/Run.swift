@@ -34,7 +34,12 @@ package final class Run {
         verdict = Verdict(scenario, cluster)
         cluster.witness = verdict
         timeline.history.name = Self.name
+        cluster.group.hide(scenario.added)
+        for log in addedChangelogs { (log.isLeaderAway, log.awayUntil) = (true, .max) }
     }
+
+    /// Without a leader as long as they are not there.
+    var addedChangelogs: ArraySlice<PartitionLog> { cluster.logs[Place.changelog].suffix(scenario.added) }
 
     /// The findings; none where all is well.
     package func play() -> [String] {
@@ -238,7 +243,8 @@ package final class Run {
         let event = scenario.events[index]
         let log = cluster.logs[event.topic][Int(event.partition)]
         // Its producer waits for the leader, and keeps its order.
-        guard !log.isLeaderAway, !cluster.isOut, !verdict.hasEarlier(index) else {
+        let isThere = cluster.group.partitions.contains(cluster.partitions[event.topic][Int(event.partition)])
+        guard isThere, !log.isLeaderAway, !cluster.isOut, !verdict.hasEarlier(index) else {
             verdict.postponed(index)
             return timeline.after(.milliseconds(10)) { [unowned self] in produce(index) }
         }

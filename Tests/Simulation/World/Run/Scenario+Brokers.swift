@@ -33,4 +33,13 @@ extension Scenario {
         faults.append((start, .leaderAway(topic: topic, partition: dice.below(partitions), time: time)))
         healsAfter = start + time
     }
+
+    /// Other rules would pass over what such a partition has before it is read the first time.
+    mutating func addPartitions() {
+        var dice = Dice(seed: seed ^ 0xadd_0000)
+        guard settings.reset == .earliest, dice.chance(150) else { return }
+        added = dice.between(1...4)
+        let time = dice.between(.milliseconds(300)...(.seconds(8)))
+        faults.append((time, .grow(later: dice.pick([0, dice.between(.milliseconds(1)...(.seconds(4)))]))))
+    }
 }

@@ -37,6 +37,8 @@ package enum Fault: Sendable {
     case diskFails(instance: Int)
     /// An unclean election: brokers lose the last records of a log, acknowledged or not.
     case lose(topic: Int, partition: Int, records: Int)
+    /// The last partitions are added to the input, and so much later to the changelog.
+    case grow(later: UInt64)
 }
 
 /// What follows when everything is done: the input's logs are made anew, and more events come. Where they are replaced
@@ -54,6 +56,8 @@ package struct Scenario: Sendable {
     package var instances = 3
     package var shards = 2
     package var events: [SimulatedEvent] = []
+    /// So many of the partitions are added in the course of it.
+    package var added = 0
     /// When each is produced, and how many offsets the log leaves out before it.
     package var times: [UInt64] = []
     package var gaps: [Int64] = []
@@ -192,6 +196,7 @@ package struct Scenario: Sendable {
             makeLateFaults()
             loseRecords()
             stopOutputs()
+            addPartitions()
         }
         faults.sort { $0.time < $1.time }
         guard count > 0, dice.chance(200) else { return }
