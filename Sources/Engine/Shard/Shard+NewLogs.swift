@@ -11,13 +11,13 @@ extension Shard where Ports: ~Copyable {
     private static var nobody: [UInt8] { [0, 0, 0, 0] }
 
     /// The log ends before what was taken of it: the topic was made anew, or cut. Counts stay, and old offsets say nothing.
-    mutating func beginAnew(_ index: Int32, at offset: Int64) {
+    mutating func beginAnew(_ index: Int32, at offset: Int64, mark: CountState? = nil) {
         ports.tell(.logMadeAnew(partitions[index].place, offset: offset))
         partitions[index].range = nil
         partitions[index].epoch &+= 1
         // They were of other records.
         forgetRefusals(of: [partitions[index].place])
-        if settings.counts { beginIncarnation(index) }
+        if settings.counts { beginIncarnation(index, mark: mark) }
         partitions[index].ledger = OffsetLedger(startingAt: offset)
         partitions[index].committed = partitions[index].ledger.snapshot()
         partitions[index].mustCommit = true
@@ -27,12 +27,13 @@ extension Shard where Ports: ~Copyable {
 
     /// Nobody's account says so in the changelog, before anything of the new log is committed. Beyond the last incarnation
     /// that the changelog can name, where a record that somebody has put there has led, it is taken for the same log.
-    mutating func beginIncarnation(_ index: Int32) {
+    /// A log that was only cut keeps its mark.
+    mutating func beginIncarnation(_ index: Int32, mark: CountState? = nil) {
         partitions[index].incarnation = min(partitions[index].incarnation, CountState.highestIncarnation - 1) + 1
         partitions[index].noteMark(now)
-        add(
-            index, CountState(count: 0, incarnation: partitions[index].incarnation, offset: 0), isRewrite: true,
-            timestamp: partitions[index].timestamp, key: Self.nobody)
+        let state = CountState(
+            count: mark?.count ?? 0, incarnation: partitions[index].incarnation, offset: mark?.offset ?? 0)
+        add(index, state, isRewrite: true, timestamp: partitions[index].timestamp, key: Self.nobody)
     }
 
     /// The changelog has the count of a record with this timestamp. Only the highest of all is a mark: so marks grow.
@@ -89,19 +90,19 @@ extension Shard where Ports: ~Copyable {
 
     mutating func compare(_ message: Ports.Message, with mark: CountState, _ index: Int32) {
         guard message.offset >= mark.offset else { return }
-        compared(
-            index, isSame: message.offset == mark.offset ? Self.bits(of: message.timestamp) == mark.count : nil)
+        guard message.offset == mark.offset else { return compared(index, nil) }
+        compared(index, mark, isSame: Self.bits(of: message.timestamp) == mark.count)
     }
 
-    /// Nil where nothing stands at the mark any more.
-    mutating func compared(_ index: Int32, isSame: Bool?) {
+    /// The mark is nil where nothing stands there any more.
+    mutating func compared(_ index: Int32, _ mark: CountState?, isSame: Bool = false) {
         partitions[index].hasPosition = true
         if let range = partitions[index].range {
-            let end = min(range.upperBound, partitions[index].ledger.next)
-            return beginAnew(index, at: isSame == true ? end : range.lowerBound)
+            guard isSame else { return beginAnew(index, at: range.lowerBound) }
+            return beginAnew(index, at: min(range.upperBound, partitions[index].ledger.next), mark: mark)
         }
         partitions[index].state = .restoring
-        if isSame == false {
+        if mark != nil, !isSame {
             ports.tell(.logMadeAnew(partitions[index].place, offset: partitions[index].ledger.position))
             forgetRefusals(of: [partitions[index].place])
             beginIncarnation(index)

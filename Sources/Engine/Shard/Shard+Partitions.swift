@@ -24,7 +24,7 @@ extension Shard where Ports: ~Copyable {
             case .askingRange: moveInLog(index)
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
-            case .comparing(_, let time) where time <= now && canCompare: compared(index, isSame: nil)
+            case .comparing(_, let time) where time <= now && canCompare: compared(index, nil)
             case .stalled where looks(again: index): lookAgain(index)
             case .running where looks(again: index): stall(index, at: partitions[index].ledger.next)
             case .stalled(let offset): endStall(of: index, at: offset)

@@ -182,6 +182,9 @@ struct ShardLogMarkTests {
         if let timestamp { shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: timestamp)] }
         shard.turn(after: .seconds(11))
         #expect(shard.committed(after: .seconds(1)) == nil)
+        // Who comes before that is committed finds the mark as well.
+        let mark = shard.ports.sentChanges.map(\.value)
+        expect(mark, is: [offset > 0 ? "1000 7 1" : "0 0 1"])
         shard.acknowledgeChanges()
         shard.turn()
         expect(shard.committed(after: .milliseconds(1500))?.map(\.offset), is: [offset])
