@@ -21,6 +21,12 @@ package final class PartitionLog {
         var nextSequence: Int32 = 0
         /// First sequence and offset of the last five batches: what is sent again is recognised by them.
         var recent: [(sequence: Int32, base: Int64)] = []
+
+        /// What brokers know of it by what is left of its batches.
+        mutating func cut(from offset: Int64) {
+            nextSequence = recent.first { $0.base >= offset }?.sequence ?? nextSequence
+            recent.removeAll { $0.base >= offset }
+        }
     }
 
     package let topic: Int
@@ -219,6 +225,8 @@ package final class PartitionLog {
     package func border(before count: Int) -> Int64 {
         var index = max(0, entries.count - count)
         while index < entries.count, isTorn(at: index) { index += 1 }
+        // Batches go as wholes.
+        while index > 0, index < entries.count, entries[index - 1].time == entries[index].time { index -= 1 }
         return index < entries.count ? entries[index].offset : end
     }
 
@@ -234,7 +242,8 @@ package final class PartitionLog {
         start = min(start, offset)
         incarnation += 1
         open.removeAll { $0.first >= offset }
-        producers = []
+        if offset == 0 { producers = [] }
+        for index in producers.indices { producers[index].cut(from: offset) }
         changed()
     }
 
