@@ -57,7 +57,8 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// The log ends before what was taken of it. Where the mark still stands in it, brokers have lost its last records,
-    /// as in an unclean election, and all that it has is done; else it was made anew, as far as is known.
+    /// as in an unclean election, and what comes behind the mark may have come since; else it was made anew, as far as is
+    /// known.
     mutating func goBack(_ index: Int32, in range: Range<Int64>) {
         if !readMark(index, in: range) { beginAnew(index, at: range.lowerBound) }
     }
@@ -98,8 +99,8 @@ extension Shard where Ports: ~Copyable {
     mutating func compared(_ index: Int32, _ mark: CountState?, isSame: Bool = false) {
         partitions[index].hasPosition = true
         if let range = partitions[index].range {
-            guard isSame else { return beginAnew(index, at: range.lowerBound) }
-            return beginAnew(index, at: min(range.upperBound, partitions[index].ledger.next), mark: mark)
+            guard let mark, isSame else { return beginAnew(index, at: range.lowerBound) }
+            return beginAnew(index, at: min(mark.offset + 1, partitions[index].ledger.next), mark: mark)
         }
         partitions[index].state = .restoring
         if mark != nil, !isSame {
