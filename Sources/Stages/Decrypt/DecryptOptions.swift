@@ -172,7 +172,7 @@ extension DecryptStage {
                 if let text = pointer.alertText, text != .body, from.isAlert {
                     settings.report("to", "an alert that is the ciphertext has no place for a \(text.member)")
                 } else if pointer.description == "/aps" {
-                    settings.report("to", "a text in the place of `aps` shows nothing: name a member, as /aps/alert/body")
+                    settings.report("to", "a text in place of `aps` shows nothing: name a member of it")
                 }
             }
             return DecryptOptions.Field(

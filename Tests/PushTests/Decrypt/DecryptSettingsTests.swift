@@ -133,7 +133,7 @@ struct DecryptSettingsTests {
             is: [
                 "stages.decrypt.fields[0].to: an alert that is the ciphertext has no place for a title",
                 "stages.decrypt.fields[1].to: an alert that is the ciphertext has no place for a subtitle",
-                "stages.decrypt.fields[5].to: a text in the place of `aps` shows nothing: name a member, as /aps/alert/body",
+                "stages.decrypt.fields[5].to: a text in place of `aps` shows nothing: name a member of it",
             ])
     }
 
