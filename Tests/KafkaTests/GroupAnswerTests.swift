@@ -103,7 +103,7 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
-    @Test("What is asked while the coordinator is away is known once it is back", arguments: [6, 25])
+    @Test("What is asked while the coordinator is away is known once it is back", .thorough, arguments: [6, 25])
     func coordinatorAway(seconds: Int) throws {
         let peer = try Peer()
         let member = try member(peer, [("session.timeout.ms", "60000")])
