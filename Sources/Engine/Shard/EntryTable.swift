@@ -46,8 +46,8 @@ struct Entry {
     var state = State.free
     var destination = Verdict.Destination.output
     var hasAccount = false
-    /// Counted before, when it came for the first time. Once it has ended: it was none that cannot be a notification, whose
-    /// badge does not count.
+    /// It was counted before, when it came for the first time; once it has ended, whether its badge counts: not that of a
+    /// dead letter of the chain's.
     var isCounted = false
     /// What was published of it is not reported on yet.
     var isUnanswered = false
