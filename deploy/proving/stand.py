@@ -36,6 +36,8 @@ class Outputs(Process):
     def __init__(self, broker):
         command = ["stdbuf", "-o", str(self.BUFFER), "kcat", "-C", "-b", broker, "-t", "out", "-o", "beginning", "-q"]
         command += ["-f", "%p %h %s\\n", "-X", "isolation.level=read_committed", "-X", "fetch.wait.max.ms=20"]
+        # Where its queue is full librdkafka looks only once a second whether there is room again: it never is.
+        command += ["-X", "queued.min.messages=10000000", "-X", "queued.max.messages.kbytes=2097151"]
         super().__init__(command, stdout=subprocess.PIPE)
         self.chunks, self.count, self.latest = [], 0, 0.0
         self.reader = threading.Thread(target=self.follow, daemon=True)
