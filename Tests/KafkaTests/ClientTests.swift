@@ -83,6 +83,17 @@ struct ClientTests {
         #expect(begin.duration(to: .now) < .seconds(30))
     }
 
+    @Test("A member that cannot be made, as where a certificate is gone, is an error and not the end of the process")
+    func unmade() {
+        let properties = ClientProperties(
+            [("group.id", "g"), ("security.protocol", "ssl"), ("ssl.ca.location", "/nowhere/ca.pem")])
+        for _ in 0..<2 {
+            #expect(throws: KafkaError.self) {
+                _ = try GroupConsumer(properties, signal: WakeSignal(), log: { _, _, _ in })
+            }
+        }
+    }
+
     @Test("Who lets go of a member that can go on no more waits only so long for its end")
     func endOfFailed() throws {
         let peer = try Peer()

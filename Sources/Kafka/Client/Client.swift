@@ -13,7 +13,7 @@ final class Client: Sendable {
     /// `prepare` sets what only a consumer or a producer needs; it gets the configuration before the client is made.
     init(
         _ type: rd_kafka_type_t, _ properties: ClientProperties, log: @escaping KafkaLogSink,
-        prepare: (OpaquePointer, ClientSinks) -> Void = { _, _ in }
+        prepare: ((OpaquePointer, ClientSinks) -> Void)? = nil
     ) throws(KafkaError) {
         let sinks = ClientSinks(log: log)
         self.sinks = sinks
@@ -28,11 +28,12 @@ final class Client: Sendable {
         rd_kafka_conf_set_log_cb(configuration, onLog)
         rd_kafka_conf_set_stats_cb(configuration, onStatistics)
         rd_kafka_conf_set_error_cb(configuration, onError)
-        prepare(configuration, sinks)
+        prepare?(configuration, sinks)
         let (made, reason) = withReason { rd_kafka_new(type, configuration, $0, $1) }
         guard let handle = made else {
-            // On failure the configuration is still ours.
-            rd_kafka_conf_destroy(configuration)
+            // On failure the configuration is still ours. Of one with interceptors 2.0.2 has freed these already (`rd_kafka_new`),
+            // and would free them again: it is left over.
+            if prepare == nil { rd_kafka_conf_destroy(configuration) }
             throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason)
         }
         self.handle = handle
