@@ -140,6 +140,9 @@ enum KafkaDefaults {
     static let common: [(name: String, value: String)] = [
         ("bootstrap.servers", "kafka:9092"),
         ("client.id", "pushmill"),
+        // With TLS librdkafka sends a request in pieces, and the second would wait some 40 ms for brokers to acknowledge the
+        // first (`rd_kafka_transport_ssl_send`).
+        ("socket.nagle.disable", "true"),
         // Lag, queue and round trips are read from them.
         ("statistics.interval.ms", "1000"),
     ]

@@ -34,6 +34,7 @@ struct YAMLTextTests {
                 kafka:
                   bootstrap.servers: kafka:9092
                   client.id: pushmill
+                  socket.nagle.disable: true
                   statistics.interval.ms: 1000
                   consumer:
 
