@@ -115,6 +115,12 @@ extension KafkaSettings.Section {
             // librdkafka writes it into its statistics as it is (`rd_kafka_stats_emit_all`): they are no JSON then.
             return "has a quote, a backslash or a control character: lag, queue and round trips could not be told"
         }
+        if ["sasl.mechanism", "sasl.mechanisms"].contains(name), value == "OAUTHBEARER",
+            ClientProperties.problem(with: "sasl.oauthbearer.method", value: "oidc") != nil
+        {
+            // It would wait for a token of ours for ever, and say nothing.
+            return "needs tokens that this librdkafka does not fetch: PLAIN, SCRAM-SHA-512 and the like do without"
+        }
         let known = KnownProperty.all.first { $0.name == name }
         if let refusal = ClientProperties.problem(with: name, value: value) {
             guard known == nil else { return refusal }

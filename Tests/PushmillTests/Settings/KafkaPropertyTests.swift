@@ -1,4 +1,5 @@
 import PushmillEngine
+import PushmillKafka
 import PushmillTestSupport
 import Testing
 
@@ -93,6 +94,16 @@ struct KafkaPropertyTests {
     func otherNames(property: String, usual: String) {
         let problems = Reading("kafka: { \(property) }").problems
         #expect(problems.count == 1 && problems.first?.hasSuffix("is another name of \(usual): write it so") == true)
+    }
+
+    @Test(
+        "A login by tokens that nobody fetches is told",
+        .enabled(if: ClientProperties.problem(with: "sasl.oauthbearer.method", value: "oidc") != nil),
+        arguments: ["sasl.mechanism", "sasl.mechanisms"])
+    func tokens(name: String) {
+        expect(Reading("kafka: { \(name): PLAIN }").problems, is: [])
+        let problems = Reading("kafka: { \(name): OAUTHBEARER }").problems
+        #expect(problems.count == 1 && problems.first?.contains("kafka.\(name): needs tokens") == true)
     }
 
     @Test(
