@@ -54,7 +54,7 @@ struct Checkpoint {
         var position: Position { Position(place, offset: snapshot.offset, metadata: snapshot.metadata) }
     }
 
-    private static let answerPatience = Duration.milliseconds(1500)
+    private static let answerPatience = (least: Duration.milliseconds(1500), most: Duration.seconds(6))
     private static let failurePatience = Duration.seconds(1)
     /// How long a group may put commits off, as in a rebalance, before that is a failure, and then another one.
     private static let retryPatience = Duration.seconds(30)
@@ -69,6 +69,9 @@ struct Checkpoint {
     private(set) var number: UInt32
     /// The last one that the group has answered, or of which there was nothing to ask.
     private(set) var ended: UInt32 = 0
+    /// Twice as long after each commit that was given up, until an answer comes soon: a group may take long for each. Brokers
+    /// give a commit up themselves after five seconds (`offsets.commit.timeout.ms`).
+    private var patience = Self.answerPatience.least
     private var due = Instant.past
     private var wanted: UInt32 = 0
     private var hasFailed = false
@@ -133,12 +136,13 @@ struct Checkpoint {
             number &+= 1
             begun = now
             failsSince = failsSince ?? now
-            state = .committing(until: now + Self.answerPatience)
+            state = .committing(until: now + patience)
             return .commit
         case .committing(let until):
             guard now >= until else { return .none }
             state = .idle
             due = now
+            patience = min(patience * 2, Self.answerPatience.most)
             return .giveUpCommit
         case .step(let action, let from): return now < from ? .none : action
         case .open:
@@ -181,6 +185,7 @@ struct Checkpoint {
     mutating func committed(_ number: UInt32, _ outcome: CommitAnswer, now: Instant) -> Bool {
         guard case .committing = state, number == self.number else { return false }
         state = .idle
+        if now < begun + Self.answerPatience.least { patience = Self.answerPatience.least }
         switch outcome {
         case .accepted, .partly:
             failsSince = nil

@@ -108,6 +108,30 @@ struct FailingCheckpointTests {
         expect(advance(1_510), is: .commit)
     }
 
+    @Test("A group that takes long for each answer is given longer, until it answers soon")
+    mutating func slow() {
+        expect(advance(0), is: .commit)
+        expect(advance(1_500), is: .giveUpCommit)
+        expect(advance(1_500), is: .commit)
+        expect(advance(4_499), is: .none)
+        end(.accepted, 4_499)
+        expect(checkpoint.ended, is: checkpoint.number)
+        for begin in [6_500, 14_500] {
+            expect(advance(begin), is: .commit)
+            expect(advance(begin + 2_999), is: .none)
+            end(.accepted, begin + 2_999)
+        }
+        expect(advance(19_500), is: .commit)
+        end(.accepted, 19_600)
+        expect(advance(24_500), is: .commit)
+        expect(advance(26_000), is: .giveUpCommit)
+        for (begin, end) in [(26_000, 29_000), (29_000, 35_000), (35_000, 41_000)] {
+            expect(advance(begin), is: .commit)
+            expect(advance(end - 1), is: .none)
+            expect(advance(end), is: .giveUpCommit)
+        }
+    }
+
     @Test("The group is late a second after the first commit that it has not taken, until it takes one")
     mutating func late() {
         #expect(!isLate(9_000))
