@@ -84,7 +84,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     private(set) var looksAgain: Instant?
     private var latestLook = Instant.past
     /// The time to finish is over: what is not published of it is left to its next owner, and nothing is sent again.
-    var isGivenUp = false
+    private(set) var isGivenUp = false
     /// The timestamp of what was first published of it in the open transaction; nil where nothing was.
     var transactionStart: Int64?
 
@@ -139,9 +139,14 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     /// Answered for each record of this shard's, in their order. An offset that is nobody's of here is somebody else's.
     mutating func noteAnswered(at offset: Int64, now: Instant) {
-        if let next = changelogNext, offset > next { looksAgain = looksAgain ?? max(now, latestLook + Self.looksEvery) }
+        if let next = changelogNext, offset > next, !isGivenUp {
+            looksAgain = looksAgain ?? max(now, latestLook + Self.looksEvery)
+        }
         changelogNext = offset < 0 ? nil : offset + 1
     }
+
+    /// Counts of what was dropped would be taken for what is right if its changelog were looked at again.
+    mutating func giveUp() { (isGivenUp, looksAgain) = (true, nil) }
 
     /// The changelog was read up to that offset.
     mutating func noteRead(to offset: Int64, now: Instant) {

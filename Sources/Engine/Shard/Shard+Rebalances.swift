@@ -208,7 +208,7 @@ extension Shard where Ports: ~Copyable {
 
     /// What is not published of a partition is left to its next owner; what is goes on.
     mutating func dropUnpublished(of index: Int32) {
-        partitions[index].isGivenUp = true
+        partitions[index].giveUp()
         drop(index, withPublished: false)
     }
 

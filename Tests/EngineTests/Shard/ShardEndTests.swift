@@ -104,6 +104,29 @@ struct ShardEndTests {
         #expect(shard.hasEnded)
     }
 
+    @Test("What is given up is not counted by looking at its changelog again")
+    func givenUpCount() {
+        let shard = Shard.counting { $0.shutdownGrace = .seconds(20) }
+        shard.begin()
+        // Somebody else's record stands between the two.
+        for (recipient, offset) in [("bert", Int64(0)), ("anna", 2)] {
+            shard.deliver(to: recipient)
+            shard.turn()
+            shard.acknowledge()
+            shard.turn(after: .milliseconds(20))
+            shard.acknowledgeChanges(at: offset)
+            shard.turn()
+        }
+        shard.ports.publishing = { _ in .later }
+        shard.deliver(to: "bert")
+        shard.turn()
+        shard.ports.terminations = 1
+        shard.turn()
+        shard.turn(after: .seconds(11))
+        #expect(shard.callsOfTurn(after: .seconds(5)).contains(.tell(.leftUnfinished(1))))
+        #expect(!rest(of: shard).contains { if case .replicate = $0 { true } else { false } })
+    }
+
     @Test("An answer or a commit that does not come ends with its share of the grace")
     func bounds() {
         let shard = told()
