@@ -31,9 +31,9 @@ final class Client: Sendable {
         prepare?(configuration, sinks)
         let (made, reason) = withReason { rd_kafka_new(type, configuration, $0, $1) }
         guard let handle = made else {
-            // On failure the configuration is still ours. Of one with interceptors 2.0.2 has freed these already (`rd_kafka_new`),
-            // and would free them again: it is left over.
-            if prepare == nil { rd_kafka_conf_destroy(configuration) }
+            // On failure the configuration is still ours. The interceptors that `prepare` gives a consumer 2.0.2 has freed
+            // already (`rd_kafka_new`), and would free again: that one is left over.
+            if type == RD_KAFKA_PRODUCER || prepare == nil { rd_kafka_conf_destroy(configuration) }
             throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason)
         }
         self.handle = handle

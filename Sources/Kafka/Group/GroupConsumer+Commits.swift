@@ -97,7 +97,8 @@ final class CommittedOffsets {
     }
 
     /// librdkafka 2.0.2 keeps asking a broker that coordinates no more for as long as it is asked again within a quarter
-    /// of an hour (`rd_kafka_coord_cache_get`): another client looks for the one that does.
+    /// of an hour (`rd_kafka_coord_cache_get`): another client looks for the one that does. So it does where nobody answers:
+    /// the connection may be one that nothing comes of any more, and the question on it cannot be taken back.
     private func takeAnother() {
         end = .now + Self.patience
         guard let other = try? another(), let answers = rd_kafka_queue_new(other.handle) else { return }
