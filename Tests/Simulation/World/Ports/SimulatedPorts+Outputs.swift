@@ -88,7 +88,8 @@ extension SimulatedPorts {
                     event: -1, recipient: 0, topic: log.topic, partition: log.partition, offset: source.offset,
                     isLetter: true),
                 isNameOnly: request.isNameOnly)
-            if case .event(let event) = answer?.content {
+            // In a log that has lost its end another record may have the offset.
+            if let answer, answer.timestamp == request.timestamp, case .event(let event) = answer.content {
                 letter.value.event = event
                 letter.value.recipient = events[Int(event)].recipient
                 letter.letterRefuser = events[Int(event)].letterRefuser
