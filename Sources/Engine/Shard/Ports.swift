@@ -3,11 +3,11 @@ package import PushmillPayload
 package import PushmillStages
 package import PushmillStores
 
-/// Everything outside that a shard speaks to, for its own thread alone. `KafkaPorts` are the real ones; the simulation has
-/// others. No call waits, but for `wait` and the steps of transactions, which have a bound.
+/// A shard's interface to everything outside, for its thread alone. `KafkaPorts` is the real one; the simulation has
+/// its own. No call waits except `wait`, `seek` and the steps of transactions; the last two have a bound.
 package protocol ShardPorts: ~Copyable {
     associatedtype Message: LentMessage
-    /// An output with bytes of its own, that can be sent later.
+    /// An output that owns its bytes and can be sent later.
     associatedtype Output: Sendable
 
     /// The monotonic clock.
@@ -15,90 +15,90 @@ package protocol ShardPorts: ~Copyable {
     /// Milliseconds since 1970.
     var wallClock: Int64 { get }
 
-    /// Returns at that time, or as soon as there may be news: a record (not while `records` is false), an event, a report,
+    /// Returns at that time, or as soon as there may be news: a record (only if `records` is true), an event, a report,
     /// a stage that has ended, a command.
     mutating func wait(until time: Instant, records: Bool)
 
-    /// The group's events, and answers to what was asked, in their order.
+    /// The group's events and the answers to requests, in order.
     mutating func takeEvents() -> [ConsumerEvent]
 
-    /// Answers `ConsumerEvent.assigned`: nothing is read of them before `read`.
+    /// Answers `ConsumerEvent.assigned`. The partitions are not read before `read`.
     mutating func acceptAssignment()
 
-    /// Reads a partition that was assigned, from this very offset or an end of the log (`Position.beginning`, `.end`).
+    /// Reads assigned partitions from exactly these offsets, or an end of the log (`Position.beginning`, `.end`).
     mutating func read(_ positions: [Position])
 
-    /// Reads nothing of it before the next `read`.
+    /// Stops reading the partition until the next `read`.
     mutating func stop(_ partition: TopicPartition)
 
-    /// Answers `revoked` and `lost`: nothing of them is read any more.
+    /// Answers `revoked` and `lost`: stops reading the partitions.
     mutating func giveBack(_ partitions: [TopicPartition])
 
-    /// Reads on from there. What was fetched is dropped. False when that is not certain: to be asked for again.
+    /// Continues reading from there. Fetched records are dropped. False if that is not certain: the caller tries again.
     mutating func seek(to position: Position) -> Bool
 
-    /// Answered by `ConsumerEvent.committed`. An answer may never come: it is to be asked for again after a while.
+    /// Answered by `ConsumerEvent.committed`, or never: the caller asks again after a while.
     mutating func askCommitted(_ partitions: [TopicPartition])
 
-    /// What the log holds; answered by `ConsumerEvent.range`, or never.
+    /// Asks which offsets the log holds. Answered by `ConsumerEvent.range`, or never.
     mutating func askRange(_ partition: TopicPartition)
 
-    /// Answered by `ConsumerEvent.commitEnded` of that number, or never.
+    /// Answered by `ConsumerEvent.commitEnded` with that number, or never.
     mutating func commit(_ positions: [Position], number: UInt32)
 
-    /// The group is being joined anew: a commit would come with a generation that has passed, or by a name that the shard does
-    /// not know yet.
+    /// The consumer is rejoining the group: a commit would carry an old generation, or a member name that the shard
+    /// does not know yet.
     var isJoining: Bool { get }
 
     /// Begins to leave the group; `hasLeft` tells when it is done.
     mutating func leave()
     var hasLeft: Bool { get }
 
-    /// The next record that was fetched; nil when there is none. To be given to `release` once, unless `begin` suspends it.
+    /// The next fetched record, or nil. The caller passes it to `release` once, unless `begin` suspends it.
     mutating func nextMessage() -> Message?
 
     mutating func release(_ message: Message)
 
-    /// The message with memory of its own, for one that may wait for long.
+    /// Returns the message in memory of its own and frees the original, for a message that may wait long.
     mutating func own(_ message: Message) -> Message
 
-    /// The number under which records of this topic come.
+    /// The number that records of this topic carry.
     mutating func number(ofTopic topic: String) -> UInt32
 
-    /// A hash of what orders the message: its recipient; nil where it is nobody's. With a key of this process's own.
+    /// A hash of the recipient, which orders messages; nil if there is none. Its key is this process's own.
     mutating func orderHash(_ message: Message) -> UInt64?
 
-    /// Whose count the message may change, as the changelog's key; nil where nobody's.
+    /// Lends the changelog key of the account whose count the message may change; nil if there is none.
     mutating func withAccount<Result>(
         of message: Message, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result?
 
-    /// The message's turn comes soon: what will be looked up for it may be loaded meanwhile.
+    /// The message runs soon: starts to load what its stages will look up.
     func prepare(_ message: Message)
 
-    /// The message's turn, for which it has waited since `taken`. `count` is its account's, which has the message in it
-    /// already if it `isCounted`: then it is shown and not changed. What has ended is current until the next call of
-    /// this kind.
+    /// Runs the message, which has waited since `taken`. `count` is the count of its account; if `isCounted`, the count
+    /// already includes the message and is shown unchanged. A message that has ended stays current until the next
+    /// `begin`, `resume` or `expire`.
     mutating func begin(
         _ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep
 
-    /// The bytes that a suspended entry keeps beside its message's.
+    /// The bytes that a suspended entry takes in addition to those of its message.
     func byteCount(ofSuspended entry: Int) -> Int
 
-    /// Entries whose stage has ended on the pool. They may be of an earlier use of the entry: `resume` knows.
+    /// Entries whose stage has ended on the pool, perhaps in an earlier use of the entry: `resume` finds out.
     mutating func takeStageResults(into entries: inout [Int])
 
-    /// The stage of a suspended entry has ended; nil where its result is late, and nothing is to be done.
+    /// Continues a suspended entry whose stage has ended; nil if the result is stale and nothing is to be done.
     mutating func resume(entry: Int, now: Instant) -> ChainStep?
 
-    /// The wake-up of a suspended entry has come: its stage is abandoned, or this is too early for that.
+    /// The wake-up of a suspended entry is due: abandons its stage, unless it is too early for that.
     mutating func expire(entry: Int, now: Instant) -> ChainStep
 
-    /// Nothing is to come of a suspended entry any more.
+    /// Drops a suspended entry; its stage is cancelled.
     mutating func abandon(entry: Int)
 
-    /// Publishes what is current, under this tag.
+    /// Publishes the current output under this tag.
     mutating func publish(tag: UInt64) -> PublishStep
 
     /// The current output, in memory of its own.
@@ -106,62 +106,62 @@ package protocol ShardPorts: ~Copyable {
 
     mutating func publish(_ output: Output, tag: UInt64) -> PublishStep
 
-    /// A record of the changelog: to that very partition. A nil value is a tombstone.
+    /// Publishes a changelog record to exactly that partition. A nil value is a tombstone.
     mutating func publishChange(
         partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
     ) -> PublishStep
 
-    /// What is current becomes the dead letter of its message, since its output was refused for good. Where even that was a
-    /// dead letter it only names its message. One that `isCounted` says that its badge was counted.
+    /// Replaces the current output, which was refused for good, with a dead letter; if it already was one, with one
+    /// that only names the message. With `isCounted` the letter says that its badge was counted.
     mutating func refuseCurrent(reason: String, isCounted: Bool)
 
-    /// The same where the message is gone: the original is read from the log again, or only named where it is not there.
-    /// Answered in `takeLetters`.
+    /// The same for a message that was released: the original is read from the log again, or only named if the log does
+    /// not hold it. Answered by `takeLetters`.
     mutating func ask(for letter: LetterRequest)
 
     /// Dead letters that were asked for.
     mutating func takeLetters() -> [(tag: UInt64, output: Output)]
 
-    /// Reports of what was published since the last call.
+    /// Delivery reports that arrived since the last call.
     mutating func takeReports(into reports: inout [OutputReport<Output>])
 
-    /// Takes back what is not on its way yet; it is reported as `purged`. `all`: also what is on its way, of which it is
-    /// then not known whether it is stored.
+    /// Purges what is queued; it is reported as `purged`. With `all` also what is in flight, which brokers may have
+    /// stored.
     mutating func purge(all: Bool)
 
     /// The producer will never take an output again.
     var hasProducerFailed: Bool { get }
 
-    /// Makes another producer in its place. False when that fails: to be tried again.
+    /// Creates another producer in its place. False if that fails: the caller tries again.
     mutating func replaceProducer() -> Bool
 
-    /// Sends at once what waits for its batch.
+    /// Sends what is queued without waiting for batches to fill.
     mutating func flush()
 
     /// One step of a transaction. Waits for the brokers' answer up to a bound.
     mutating func transact(_ step: TransactionStep) -> TransactionResult
 
-    /// Reads exactly these partitions of the changelog from now on; `Position.beginning` for all there is.
+    /// Reads exactly these changelog partitions from now on; `Position.beginning` stands for the whole log.
     mutating func replicate(_ starts: [RecordPosition])
 
-    /// Up to `limit` records and ends, in their order.
+    /// Takes up to `limit` records and end markers, in order.
     mutating func takeReplica(limit: Int, _ body: (ChangelogEvent) -> Void)
 
-    /// Something else that partitions need before they are read (contacts that come with them): true when it is there.
+    /// True if everything else is there that the partition needs before it is read, such as its contacts.
     mutating func prepare(_ partition: TopicPartition) -> Bool
 
-    /// They went to others.
+    /// Releases what the partitions needed: this shard has given them up.
     mutating func forget(_ partitions: [TopicPartition])
 
-    /// Partitions of which accounts are kept on disk: opens the file of one. Lost or unreadable files are begun anew.
+    /// The file that keeps the accounts of one partition. `openDisk` starts a lost or unreadable file from scratch.
     associatedtype Disk: CountDisk
     mutating func openDisk(_ partition: TopicPartition) -> Disk
 
-    /// How often the shard was told to end since the last call. The first: finish within the grace. The second: at once. The
-    /// third: whatever still hangs.
+    /// How often the shard was told to end since the last call. The first time: finish within the grace period. The
+    /// second: leave at once. The third: end, whatever still hangs.
     mutating func takeTerminations() -> Int
 
-    /// For the log. Never called for each message.
+    /// Reports news for the log. Never called for each message.
     mutating func tell(_ news: ShardNews)
 }
 
@@ -173,26 +173,26 @@ package protocol LentMessage {
     /// Milliseconds since 1970; -1 for none.
     var timestamp: Int64 { get }
     var byteCount: Int { get }
-    /// Beside that. Takes time.
+    /// The size of the headers, which `byteCount` does not include. Slow to compute.
     var headerByteCount: Int { get }
 }
 
 package enum ChainStep {
-    /// With what the message does to its account's count.
+    /// The operation is what the message does to its account's count.
     case ended(Verdict.Destination, BadgeOperation? = nil)
-    /// A stage runs on the pool; the message's bytes were copied. `expire` is to be called then.
+    /// A stage runs on the pool; the message's bytes were copied. The caller calls `expire` at that time.
     case suspended(until: Instant)
 }
 
 package enum PublishStep: Sendable, Equatable {
     case queued
-    /// Not now: there is no room, or the producer or its topic is in no state to take it.
+    /// Not now: there is no room, or the state of the producer or its topic does not allow it.
     case later
     /// Never.
     case refused(reason: String)
 }
 
-/// A message that is gone, of which a dead letter is to be made.
+/// Asks for the dead letter of a message that was released.
 package struct LetterRequest: Sendable {
     package let source: Position
     package let timestamp: Int64
@@ -202,18 +202,18 @@ package struct LetterRequest: Sendable {
     package let isCounted: Bool
 }
 
-/// What became of one thing published.
+/// The delivery report of one output or changelog record.
 package struct OutputReport<Output: Sendable> {
     package typealias Failure = OutputDelivery.Failure
 
     package let tag: UInt64
-    /// Where it was stored, as far as brokers tell; -1 otherwise.
+    /// The offset at which it was stored, if brokers reported it; -1 otherwise.
     package let offset: Int64
     private let result: Result
 
     private enum Result {
         case stored
-        /// Few are, and what is in it is not copied with them.
+        /// Rare, and indirect so that its contents are not copied with each report.
         indirect case unstored(Failure, Output?)
     }
 
@@ -231,15 +231,15 @@ package struct OutputReport<Output: Sendable> {
 
     package var failure: Failure? { if case .unstored(let failure, _) = result { failure } else { nil } }
 
-    /// With a failure: the output, but for a record of the changelog.
+    /// The output that was not stored; nil for a changelog record.
     package var returned: Output? { if case .unstored(_, let returned) = result { returned } else { nil } }
 }
 
 package enum TransactionStep: Sendable, Equatable {
-    /// Takes over the name of the transactions, and ends what another has left open under it.
+    /// Takes over the transactional ID, and ends a transaction that another producer has left open under it.
     case initialize
     case begin
-    /// Makes these part of the transaction, by the group's metadata of this moment.
+    /// Adds these offsets to the transaction, with the group's metadata of this moment.
     case addOffsets([Position])
     case commit
     case abort
@@ -252,17 +252,17 @@ package enum ShardNews: Sendable, Equatable {
     case lost([TopicPartition])
     case reading([TopicPartition])
     case givenBack([TopicPartition])
-    /// The bound of a drain has passed: so many entries are left to the next owner.
+    /// The drain has exceeded its bound: so many entries are left to the next owner.
     case drainTooLong(unfinished: Int)
     case foreignCommit(Position, reason: String)
-    /// A newer release wrote it: its partition waits for an instance that can read it.
+    /// A newer release wrote the commit: its partition waits for an instance that can read it.
     case newerCommit(Position, reason: String)
     case logMadeAnew(TopicPartition, offset: Int64)
     case logExpired(TopicPartition, from: Int64, to: Int64)
-    /// A broker denies an offset that the log holds.
+    /// A broker reports an offset as out of range that the log holds.
     case offsetDenied(TopicPartition, offset: Int64)
     case offsetMissing(TopicPartition)
-    /// Intake from it waits: what is done beyond one that hangs would not fit into a commit, or too many wait behind one.
+    /// Intake pauses: what is done beyond a hanging message does not fit into a commit, or too many wait behind one.
     case windowFull(TopicPartition, offset: Int64)
     case metadataCut(TopicPartition, leftOut: Int)
     case commitFailed(reason: String)
@@ -274,7 +274,7 @@ package enum ShardNews: Sendable, Equatable {
     case outputRefused(TopicPartition, offset: Int64, reason: String)
     case changelogRefused(reason: String)
     case changelogNotARecord(RecordPosition, reason: String)
-    /// A newer release wrote it: the partition waits as well.
+    /// A newer release wrote the record: the partition waits as well.
     case changelogNewer(RecordPosition, reason: String)
     case changelogAnew(partition: Int32)
     case changelogHeldUp(partition: Int32, offset: Int64)
@@ -282,7 +282,7 @@ package enum ShardNews: Sendable, Equatable {
     case restored([Int32], records: Int)
     case diskFailed(TopicPartition)
     case wasAway(Duration)
-    /// The group has this member by another name: what is its own is asked for anew.
+    /// The group knows this member by another name: its partitions' committed offsets are asked for again.
     case renamed
     case confirmed
     case ending(inFlight: Int)

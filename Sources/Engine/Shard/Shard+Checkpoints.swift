@@ -2,14 +2,14 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// Checkpoints: what the machine asks for.
+/// Checkpoints: performs the actions of the state machine `Checkpoint`.
 extension Shard where Ports: ~Copyable {
-    /// The longest that what is stored waits for the disk: the more it is at once, the fewer pages a row costs.
+    /// How long stored counts wait for the disk at most: the more rows are written at once, the fewer pages each costs.
     static var writeBehindInterval: Duration { .seconds(10) }
-    /// Rows after which no other partition's are written before the next batch of messages.
+    /// After so many rows no other partition is written before the next batch of messages.
     private static var writeBehindRows: Int { 256 }
-    /// Of one partition at once: messages wait some 4 ms. With fewer a round would last so long that after a kill much more
-    /// of the changelog is to be read.
+    /// Rows of one partition written at once: messages wait some 4 ms. With fewer, a round would last so long that much
+    /// more of the changelog must be read after a kill.
     private static var writeBehindPiece: Int { 1024 }
     private static var recommitDelay: Duration { .seconds(5) }
 
@@ -18,7 +18,7 @@ extension Shard where Ports: ~Copyable {
         isFull = !settings.isTransactional && !hasRoom
         if changesDue <= now || isFull && changesDue < .never { publishChanges() }
         if isFull { hurry() }
-        // Each action leads to the next state; a few at most follow one another without waiting.
+        // Each action leads to the next state; at most a few follow one another without waiting.
         for _ in 0..<8 {
             let action = checkpoint.advance(
                 now: now, isDirty: isDirty, unanswered: retries.outstanding + changesUnanswered + changesUnstored)
@@ -32,7 +32,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// No message can join what waits to be sent with others: it is sent, and what is done is committed.
+    /// The shard is full, so no message can join an open batch: sends it, and commits what is done.
     private mutating func hurry() {
         if doneSinceMarks > 0 { _ = checkpoint.want() }
         guard hasUnsent else { return }
@@ -52,7 +52,8 @@ extension Shard where Ports: ~Copyable {
         case .giveUpCommit:
             ports.tell(.commitFailed(reason: "the group does not answer"))
             dropMarks()
-            // The commit that was given up may still reach the group after a later one and undo it: all is committed again.
+            // The abandoned commit may still reach the group after a later one and undo it: everything is committed
+            // again.
             nextRecommit = now + Self.recommitDelay
         case .initialize: step(.initialize)
         case .begin: step(.begin)
@@ -69,7 +70,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// One moment: how far partitions are.
+    /// Records how far each partition is at one moment.
     private mutating func makeMarks() {
         isDirty = false
         doneInMarks += doneSinceMarks
@@ -108,7 +109,7 @@ extension Shard where Ports: ~Copyable {
         guard outcome == .accepted else { return }
         confirmation = nil
         changesDue = now
-        // A commit that was under way before may be undone by the one that asked, and by earlier ones that asked in vain.
+        // The confirming commit, or an earlier one without an answer, may undo a commit that was in flight before.
         recommit()
         nextRecommit = now + Self.recommitDelay
         ports.tell(.confirmed)
@@ -131,14 +132,14 @@ extension Shard where Ports: ~Copyable {
             if checkpoint.isOverdue(now) { ports.tell(.commitFailed(reason: error.name)) }
         case .refused:
             ports.tell(.commitFailed(reason: "the group does not take offsets of this member"))
-            // It may have given this member's partitions to others, and will say so.
+            // The group may have given this member's partitions to others, and will report that.
             confirm(from: now + .milliseconds(200))
         }
         marks.removeAll(keepingCapacity: true)
     }
 
-    /// By taking its offsets the group has said that a partition was this shard's all the time: what its changelog has up to
-    /// the last record of this shard is known.
+    /// By accepting the offsets the group confirms that this shard owned a partition all the time: the content of its
+    /// changelog up to this shard's last record is known.
     mutating func acceptMarks(where isAccepted: (TopicPartition) -> Bool) {
         for mark in marks where partitions[mark.partition].epoch == mark.epoch && isAccepted(mark.place) {
             partitions[mark.partition].ledger.committed(mark.snapshot)
@@ -148,7 +149,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// It is not known what was committed: the group is asked again, and counts are restored.
+    /// It is unknown what was committed: asks the group again, and restores counts.
     mutating func restoreAll() {
         for index in partitions.indices {
             if partitions[index].isServed { restoreAgain(index) } else { removeCounted(of: index) }
@@ -163,18 +164,18 @@ extension Shard where Ports: ~Copyable {
         partitions[index].isRestored = false
         partitions[index].changelogEnd = nil
         dropEntries(of: index)
-        // What was to be told before a commit is not any more: one that goes is left as the group has it.
+        // The changelog record that must precede a commit is dropped: a draining partition is left as the group has it.
         if !partitions[index].mayCommit { partitions[index].hasPosition = false }
         withChanges(of: index) { $0.removeAll() }
         partitions[index].lastStored = nil
         partitions[index].counts = nil
         partitions[index].gap = nil
-        // At least once what is done stays done: the group may have taken a commit of it, whose answer finds another
-        // epoch.
+        // At least once, what is done stays done: the group may have accepted a commit of it whose answer arrives in a
+        // later epoch.
         if settings.isTransactional {
             partitions[index].rewind()
-            // A transaction whose end is not known may have committed more than where it begins. Where it has not, the
-            // next owner begins there again.
+            // A transaction of unknown outcome may have committed more than the offset where the partition begins. If
+            // it has not, the next owner begins there again.
             if settings.reset == .earliest { partitions[index].mustCommit = false }
         }
         guard partitions[index].state != .draining else { return }
@@ -183,9 +184,9 @@ extension Shard where Ports: ~Copyable {
     }
 
     mutating func failDisk(of index: Int32) {
-        // Nothing has failed where it is another shard's by now.
+        // Nothing has failed if another shard has taken the file.
         if partitions[index].counts?.value.disk.isTaken == false { ports.tell(.diskFailed(partitions[index].place)) }
-        // What cannot be read is begun anew.
+        // An unreadable file is started from scratch.
         _ = partitions[index].counts?.value.restart()
         restoreAgain(index, after: .seconds(1))
     }
@@ -199,7 +200,7 @@ extension Shard where Ports: ~Copyable {
                 nextWritten += 1
                 continue
             }
-            // Each file costs about as much as so many rows.
+            // Each file costs about as much as this many rows.
             written += 32 + (partitions[index].counts?.value.pendingRows ?? 0)
             writeBehind(index)
             if partitions[index].counts?.value.isWritingBehind != true { nextWritten += 1 }

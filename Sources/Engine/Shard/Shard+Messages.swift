@@ -5,15 +5,15 @@ import PushmillStores
 
 /// Messages: taken in batches, run in order, finished.
 extension Shard where Ports: ~Copyable {
-    /// Messages may run: what comes of them can be published.
+    /// Messages may run: their outputs can be published.
     var canRun: Bool {
         checkpoint.takesOutputs && retries.outputs.isIdle && mayPublish
     }
 
-    /// Another message may be taken. At least once a message is in flight until it is committed, and what does not wait for
-    /// a stage or its key is exposed: a crash may repeat it. Both have their bounds as long as brokers answer: a changelog
-    /// that is away holds up its own partitions only, and a group that is away nobody. After a shard was full half of it has
-    /// to be free again, so that what it takes goes on in batches.
+    /// Another message may be taken. At least once, a message is in flight until it is committed. Unless it waits for a
+    /// stage or its key it is exposed: a crash may repeat it. Both have a bound while brokers answer: an unavailable
+    /// changelog holds up only its own partitions, and an unavailable group none. After a shard was full, half of the
+    /// room must be free again, so that messages are taken in batches.
     var hasRoom: Bool {
         guard entries.count == 0 || entries.byteCount < settings.maxInFlightBytes else { return false }
         if settings.isTransactional {
@@ -35,7 +35,7 @@ extension Shard where Ports: ~Copyable {
         batch.removeAll(keepingCapacity: true)
         batchNext = 0
         if hasRoom { isFull = false }
-        // Of what is taken at once it is not known yet what waits for its key: it is less where there is little room.
+        // Some of a batch may turn out to wait for their key: it takes at most an eighth of the capacity then.
         let most = order.isEmpty ? Self.batchSize : min(Self.batchSize, max(1, entries.capacity / 8))
         while batch.count < most, hasRoom, let message = ports.nextMessage() { take(message) }
         guard !batch.isEmpty else { return }
@@ -53,8 +53,8 @@ extension Shard where Ports: ~Copyable {
         if let since = heldUpSince.take() { putOffDeadlines(heldUpSince: since) }
     }
 
-    /// A message that waits for brokers is not late for its deadline, nor a record that logs are compared by. What is over
-    /// at once, as a transaction's end mostly is, is not looked at.
+    /// Time in which brokers hold messages up does not count against deadlines, nor against the time for comparing
+    /// logs. Hold-ups of less than a second, such as most ends of transactions, are ignored.
     mutating func putOffDeadlines(heldUpSince since: Instant) {
         guard since + .seconds(1) < now else { return }
         entries.putOff(since: since, to: now)
@@ -67,7 +67,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func take(_ message: Ports.Message) {
         let index = partitions.index(topic: message.topic, partition: message.partition)
         guard index >= 0, partitions[index].state == .running else {
-            // A record that is skipped before a seek is in the log: a gap ends at it at the latest.
+            // The log holds a record that is skipped before a seek: a gap ends there at the latest.
             if index >= 0, case .comparing(let mark, _) = partitions[index].state {
                 compare(message, with: mark, index)
             }
@@ -84,7 +84,7 @@ extension Shard where Ports: ~Copyable {
         if !enter(message, index) { stall(message, index) }
     }
 
-    /// False when its partition has no room for it.
+    /// False if its partition has no room for the message.
     private mutating func enter(_ message: Ports.Message, _ index: Int32) -> Bool {
         guard fits(message.offset, index, in: settings.metadataLimit), !isCrowded(index, by: 1) else { return false }
         switch partitions[index].ledger.take(message.offset) {
@@ -95,7 +95,7 @@ extension Shard where Ports: ~Copyable {
             ports.release(message)
             return true
         case .completed, .duplicate:
-            // Done before, or delivered twice: a log that was made anew is told by `outOfLog`.
+            // Done before, or delivered twice: a recreated log is reported by `outOfLog`.
             if partitions[index].ledger.isDirty { isDirty = true }
             ports.release(message)
             return true
@@ -134,8 +134,8 @@ extension Shard where Ports: ~Copyable {
         partitions[entries[entry].partition].counts?.value.want(account)
     }
 
-    /// The first record after something that may have lost some. True where others are missing before it, for the first
-    /// time: it is given back, and the partition is read once more from where they are missed.
+    /// Checks the first record after an event that may have lost some. True if records are missing before it, for the
+    /// first time: the message is released, and the partition is read again from the first missing record.
     private mutating func rereadsGap(before message: Ports.Message, _ index: Int32) -> Bool {
         let next = partitions[index].ledger.next
         guard message.offset > next, partitions[index].gap.map({ message.offset > $0 }) ?? true else {
@@ -145,22 +145,23 @@ extension Shard where Ports: ~Copyable {
             }
             return false
         }
-        // What comes then is what the log has.
+        // What is read then is what the log has.
         partitions[index].state = .seeking(next, again: now)
         partitions[index].gap = message.offset
         ports.release(message)
         return true
     }
 
-    /// Whether what is done beyond the position would fit into a transaction's commit, whole, when this is taken too.
+    /// Whether everything done beyond the position would fit into a transaction's commit if this offset is taken too.
     private func fits(_ offset: Int64, _ index: Int32, in limit: Int) -> Bool {
         !settings.isTransactional || partitions[index].ledger.inFlight == 0
             || PlantedFault.isPlanted(.metadataOverflow)
             || partitions[index].ledger.metadataSizeBound(taking: offset) <= limit
     }
 
-    /// So many of the partition wait behind one that hangs that other partitions would soon have no room: each leaves as
-    /// much as it takes. Half of its share it may take in any case, where others have taken all the rest.
+    /// So many of the partition's messages wait behind one that hangs that others would soon have no room: each
+    /// partition leaves as much as it takes. Half of its share is always allowed, even if others have taken all the
+    /// rest.
     private func isCrowded(_ index: Int32, by factor: Int) -> Bool {
         let waiting = partitions[index].waiting * factor
         guard waiting > 0 else { return false }
@@ -176,14 +177,14 @@ extension Shard where Ports: ~Copyable {
         ports.release(message)
     }
 
-    /// Nothing more is taken of it for now.
+    /// Pauses intake from the partition.
     mutating func stall(_ index: Int32, at offset: Int64) {
         partitions[index].state = .stalled(offset)
         partitions[index].isStopped = true
         ports.stop(partitions[index].place)
     }
 
-    /// Reads on when the window has moved, and has room to spare.
+    /// Resumes reading once the window has moved and has room to spare.
     mutating func endStall(of index: Int32, at offset: Int64) {
         let ledger = partitions[index].ledger
         guard partitions[index].changes.unstored == 0, !isCrowded(index, by: 2),
@@ -194,9 +195,9 @@ extension Shard where Ports: ~Copyable {
         partitions[index].state = .seeking(ledger.next, again: now)
     }
 
-    /// Runs what was taken, as long as its outputs can be published.
+    /// Runs the messages that were taken, while their outputs can be published.
     private mutating func runBatch() {
-        // An entry whose partition has gone or gone back since is free.
+        // An entry is free if its partition was given back or rewound in the meantime.
         while canRun {
             if let entry = released.popLast() {
                 if entries[entry].state == .waiting { run(entry) }
@@ -211,18 +212,17 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// The message's turn comes soon.
     private func prepare(_ next: Int) {
         if next < batch.count, let message = messages[Int(batch[next])] { ports.prepare(message) }
     }
 
-    /// True where an earlier message of its key has not ended: the entry is queued behind that.
+    /// True if an earlier message of its key has not ended: the entry is queued behind that message.
     private mutating func queueBehindKey(_ entry: UInt32) -> Bool {
         guard !order.isEmpty else { return false }
         setKey(of: entry)
         guard order.wait(entry, &entries) else { return false }
         partitions[entries[entry].partition].waiting += 1
-        // Else the whole fetched batch would be kept as long as this message waits.
+        // Otherwise the whole fetched batch would be kept while this message waits.
         if let message = messages[Int(entry)] {
             entries.add(bytes: message.headerByteCount, to: entry)
             messages[Int(entry)] = ports.own(message)
@@ -230,7 +230,7 @@ extension Shard where Ports: ~Copyable {
         return true
     }
 
-    /// It stays 0 where nothing orders the message: that waits for none, and none for it.
+    /// The key stays 0 if nothing orders the message: it waits for no other message, and none waits for it.
     private mutating func setKey(of entry: UInt32) {
         guard entries[entry].key == 0, settings.ordering != .none else { return }
         let salt = UInt64(UInt32(bitPattern: entries[entry].partition)) &+ 1
@@ -246,7 +246,7 @@ extension Shard where Ports: ~Copyable {
         let index = entries[entry].partition
         var count: Int32?
         if entries[entry].hasAccount {
-            // What waited for its key may find that its account has left the memory meanwhile.
+            // While the message waited for its key, its account may have been evicted from memory.
             guard let state = state(of: entry) else { return failDisk(of: index) }
             count = state.count
             let event = CountState(
@@ -259,7 +259,7 @@ extension Shard where Ports: ~Copyable {
         if case .suspended = step {
             setKey(of: entry)
             messages[Int(entry)] = nil
-            // Instead of what it took while it waited.
+            // Replaces the bytes that it took while it waited.
             let bytes = message.byteCount + ports.byteCount(ofSuspended: Int(entry))
             entries.add(bytes: bytes - Int(entries[entry].byteCount), to: entry)
         }
@@ -281,7 +281,7 @@ extension Shard where Ports: ~Copyable {
         entries[entry].destination = destination
         if entries[entry].hasAccount, !entries[entry].isCounted { entries[entry].operation = operation }
         entries[entry].isCounted = destination != .deadLetters
-        // At least once a count is ahead of what is acknowledged. In a transaction it is as far as what is published.
+        // At least once, counts change before the output is acknowledged; in a transaction, when it is published.
         guard settings.isTransactional || count(entry) else { return failDisk(of: entries[entry].partition) }
         if destination == .nowhere {
             letGo(of: entry)
@@ -290,7 +290,7 @@ extension Shard where Ports: ~Copyable {
         }
         publishCurrent(entry)
         if settings.isTransactional, entries[entry].state == .held {
-            // Later messages of its key wait until it is published, and has counted.
+            // Later messages of its key wait until the output is published and counted.
             setKey(of: entry)
             order.hold(entry, &entries)
         } else {
@@ -298,7 +298,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// The next message of its key may run.
+    /// Releases the entry's message and its key: the next message of that key may run.
     mutating func letGo(of entry: UInt32) {
         if let message = messages[Int(entry)] {
             messages[Int(entry)] = nil
@@ -311,7 +311,7 @@ extension Shard where Ports: ~Copyable {
         released.append(next)
     }
 
-    /// The record is done: nothing is to come of it any more, or what came is acknowledged.
+    /// The record is done: it has no output, or its output is acknowledged or, with transactions, published.
     mutating func complete(_ entry: UInt32) {
         if entries[entry].hasPredecessor {
             entries[entry].state = .done
@@ -322,7 +322,7 @@ extension Shard where Ports: ~Copyable {
         while true {
             let successor = entries[entry].successor
             settle(entry)
-            // With transactions its report may still be awaited.
+            // With transactions, its report may still be pending.
             if entries[entry].isUnanswered { entries[entry].state = .published } else { entries.remove(entry) }
             guard isSuccessor(successor, of: account, index) else { return }
             entries[successor].hasPredecessor = false
@@ -331,7 +331,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// It may have been given up since, and its place taken by another.
+    /// The entry may have been dropped since, and its slot taken by another message.
     private func isSuccessor(_ entry: UInt32, of account: AccountHash, _ index: Int32) -> Bool {
         entries[entry].hasPredecessor && entries[entry].account == account && entries[entry].partition == index
     }

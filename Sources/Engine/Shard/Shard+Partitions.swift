@@ -2,9 +2,9 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// Partitions: what they wait for, and logs that do not hold what is to be read.
+/// Partitions: what they wait for, and logs that do not hold the next offset.
 extension Shard where Ports: ~Copyable {
-    /// The consumer goes on asking brokers by itself; to ask it anew voids the answer that is on its way.
+    /// The consumer repeats a request by itself; a new request discards the answer to the pending one.
     private static var asksEvery: Duration { .seconds(15) }
     private static var looksForOldEvery: Duration { .seconds(5) }
     private static var seeksEvery: Duration { .milliseconds(100) }
@@ -29,7 +29,7 @@ extension Shard where Ports: ~Copyable {
             case .running where looks(again: index): stall(index, at: partitions[index].ledger.next)
             case .stalled(let offset): endStall(of: index, at: offset)
             case .running where partitions[index].changes.unstored > most && partitions[index].changes.isLate(now):
-                // Its changelog does not answer: nothing more is counted of it for now.
+                // Its changelog does not answer: nothing more is taken from the partition for now.
                 stall(index, at: partitions[index].ledger.next)
             default: break
             }
@@ -43,7 +43,7 @@ extension Shard where Ports: ~Copyable {
 
     private func looks(again index: Int32) -> Bool { partitions[index].looksAgain.map { $0 <= now } ?? false }
 
-    /// When one of them is to be looked at again.
+    /// When `advancePartitions` next has something to do.
     var partitionsDue: Instant {
         var due = Instant.never
         for index in partitions.indices {
@@ -69,12 +69,12 @@ extension Shard where Ports: ~Copyable {
         do throws(OffsetMetadata.Rejection) {
             completed = try OffsetMetadata(decoding: position.metadata, committedAt: position.offset).completed
         } catch let error where error.isOfNewerRelease {
-            // Without it what is done already would be done again. It is asked for again after a while.
+            // Without it, finished records would be processed again. The group is asked again after a while.
             partitions[index].state = .asking(again: now + Self.looksForOldEvery)
             return ports.tell(.newerCommit(position, reason: error.explanation))
         } catch {
             ports.tell(.foreignCommit(position, reason: error.explanation))
-            // Somebody has set it, perhaps for another log than that of its counts.
+            // Somebody else has set the offset, perhaps for a log other than that of the counts.
             if settings.counts {
                 partitions[index].foreignOffset = position.offset
                 return askRange(index)
@@ -83,13 +83,13 @@ extension Shard where Ports: ~Copyable {
         start(index, OffsetLedger(startingAt: position.offset, completed: completed))
     }
 
-    /// To know where it begins.
+    /// Asks which offsets the log holds, to find out where the partition begins.
     private mutating func askRange(_ index: Int32) {
         partitions[index].hasPosition = false
         partitions[index].state = .askingRange(again: now)
     }
 
-    /// It goes on there, as soon as what it needs is restored.
+    /// The partition continues at the ledger's position, as soon as what it needs is restored.
     private mutating func start(_ index: Int32, _ ledger: OffsetLedger) {
         partitions[index].ledger = ledger
         partitions[index].committed = ledger.snapshot()
@@ -115,14 +115,14 @@ extension Shard where Ports: ~Copyable {
         for index in partitions.indices { partitions[index].counts?.value.budget = share }
     }
 
-    /// Its counts are whole.
+    /// The partition's counts are complete.
     mutating func restored(_ index: Int32) {
         partitions[index].isRestored = true
         let highest = partitions[index].counts?.value.highest
         partitions[index].incarnation = highest?.incarnation ?? 0
         guard let range = partitions[index].range.take(), let highest else { return beginReading(index) }
-        // What is not committed by this group's members, and ends before what was counted, is a log that was made anew:
-        // unless another process has read on, and counted, since both were asked for.
+        // If this group's members have not committed the offset, and the log ends before what was counted, the log was
+        // recreated, unless another process has read on, and counted, since both were asked for.
         if highest.offset >= range.upperBound {
             guard partitions[index].suspected == highest else {
                 partitions[index].suspected = highest
@@ -188,14 +188,14 @@ extension Shard where Ports: ~Copyable {
         guard let range = partitions[index].range else { return }
         guard partitions[index].hasPosition else { return begin(index, in: range) }
         let next = partitions[index].ledger.next
-        // What is done may lie beyond one that hangs, and what was counted beyond both.
+        // Records that are done may lie beyond one that hangs, and counted records beyond both.
         let known = max(
             next, partitions[index].ledger.known, (partitions[index].counts?.value.highest?.offset ?? -1) + 1)
         if range.upperBound < known {
-            // What is unfinished of the old log goes on first: nobody could read it again.
+            // Unfinished records of the old log are finished first: nobody could read them again.
             guard partitions[index].isDrained, !partitions[index].isInTransaction, isConfirmed(index) else { return }
             guard next == partitions[index].foreignOffset else { return goBack(index, in: range) }
-            // Nothing was taken since somebody else has set it to begin there: its counts tell which log it is.
+            // Nothing was taken since somebody else set the offset: the counts tell which log it belongs to.
             ports.tell(.logMadeAnew(partitions[index].place, offset: range.lowerBound))
             partitions[index].epoch &+= 1
             partitions[index].mustCommit = true
@@ -213,8 +213,8 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// While the log lost records the partition, and its counts, may have been another's. Asks the group by a commit,
-    /// and is false until the group has taken it; a transaction is asked by its offsets.
+    /// While the log lost records, another member may have owned the partition and its counts. Asks the group with a
+    /// commit and returns false until the group accepts it. With transactions, adding the offsets asks the group.
     private mutating func isConfirmed(_ index: Int32) -> Bool {
         if settings.isTransactional || partitions[index].isAsked && confirmation == nil { return true }
         if confirmation == nil { confirm(from: now) }
@@ -222,8 +222,8 @@ extension Shard where Ports: ~Copyable {
         return false
     }
 
-    /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that its
-    /// next owner begins there too.
+    /// Nothing is committed for the partition: `auto.offset.reset` says where it begins. That offset is committed at
+    /// once, so the next owner begins there too.
     private mutating func begin(_ index: Int32, in range: Range<Int64>) {
         if let offset = partitions[index].foreignOffset {
             partitions[index].mustCommit = true
@@ -233,7 +233,7 @@ extension Shard where Ports: ~Copyable {
         case .earliest, .latest:
             partitions[index].mustCommit = true
             let usual = settings.reset == .earliest ? range.lowerBound : range.upperBound
-            // It had begun before everything had to be asked again.
+            // A partition that was read before everything had to be asked again continues from its last commit.
             let former = partitions[index].committed.offset
             let offset = partitions[index].isRead && range.contains(former) ? former : usual
             start(index, OffsetLedger(startingAt: offset))

@@ -2,25 +2,25 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// Partitions that are to be given back together: drained within a bound, stored and committed within others.
+/// Partitions to be given back together: drained within one bound, stored and committed within others.
 struct Revocation {
     enum Phase: Equatable {
         case draining
-        /// Until what was published is answered, and its counts are stored.
+        /// Waits until published outputs are answered and their counts are stored.
         case answering
-        /// Until the checkpoint of this number has ended.
+        /// Waits until the checkpoint of this number has ended.
         case committing(UInt32)
     }
 
     var partitions: [Int32]
-    /// All that the group named, those included that were never read.
+    /// All partitions that the group named, including those that were never read.
     var places: [TopicPartition]
     var phase = Phase.draining
-    /// Of the phase.
+    /// When the phase ends at the latest.
     var deadline: Instant
 }
 
-/// What the group says: partitions come, and are drained and given back.
+/// Events of the group: partitions are assigned, drained and given back.
 extension Shard where Ports: ~Copyable {
     private static var commitBound: Duration { .seconds(2) }
 
@@ -48,8 +48,8 @@ extension Shard where Ports: ~Copyable {
         readAnewAll(from: now)
     }
 
-    /// A rebalance may have lost what was fetched: what stays is read on from the record after the last one taken, at that
-    /// time, which is when the group has its answer. Until then librdkafka reads nothing of it.
+    /// A rebalance may have lost fetched records: at `time`, partitions that stay are sought to the record after the
+    /// last one taken. That is when the group has its answer; until then librdkafka reads nothing of them.
     private mutating func readAnewAll(from time: Instant) {
         if PlantedFault.isPlanted(.batchLossTakenForGap) { return }
         for index in partitions.indices {
@@ -93,7 +93,7 @@ extension Shard where Ports: ~Copyable {
         readAnewAll(from: now)
     }
 
-    /// Of what was another's in between it is not known how far it is.
+    /// Another member may have owned the partitions in between: how far they are is unknown.
     private mutating func renamed() {
         guard !servesNothing else { return }
         ports.tell(.renamed)
@@ -109,16 +109,16 @@ extension Shard where Ports: ~Copyable {
 
     var servesNothing: Bool { partitions.indices.allSatisfy { partitions[$0].state == .gone } }
 
-    /// Nothing of it counts here any more.
+    /// Drops everything that this shard holds of the partition.
     private mutating func abandon(_ index: Int32) {
-        // What is not committed of it is another's to do again.
+        // Another member processes again what is not committed: the open transaction must not be.
         if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
             checkpoint.failTransaction()
         }
         restore.remove(index)
-        // What waits in the producer's queue would come behind the next owner's: changes would count as the last, and
-        // outputs be seen as it. What else is there is taken back with it, and a batch that is being sent may fail the
-        // producer.
+        // Records in the producer's queue would be stored after the next owner's: old changes would count as the
+        // latest, and old outputs be seen last. The purge also takes back everything else in the queue, and may fail
+        // the producer if a batch is being sent.
         let isAwaited = hasUnanswered(index)
         dropEntries(of: index)
         if isAwaited { ports.purge(all: false) }
@@ -127,7 +127,7 @@ extension Shard where Ports: ~Copyable {
         if settings.counts { shareBudget() }
     }
 
-    /// Something of it was published, and it is not known whether brokers have it.
+    /// Something of the partition was published, and it is unknown whether brokers have it.
     private func hasUnanswered(_ index: Int32) -> Bool {
         if partitions[index].changesUnanswered > 0 { return true }
         let epoch = partitions[index].epoch
@@ -182,20 +182,19 @@ extension Shard where Ports: ~Copyable {
         readAnewAll(from: now)
     }
 
-    /// All that was done by the checkpoint of this number is with the group.
+    /// The group has everything that was done by the checkpoint of this number.
     func hasCommitted(_ number: UInt32) -> Bool {
         Int32(bitPattern: checkpoint.ended &- number) >= 0 || !isDirty && !checkpoint.isUnderWay
     }
 
-    /// Everything that is unfinished of a partition comes to nothing here. What is held of it is passed over when its turn
-    /// to be sent comes.
+    /// Drops everything unfinished of a partition. Its held outputs are skipped when their turn to be sent comes.
     mutating func dropEntries(of index: Int32) {
         partitions[index].epoch &+= 1
         drop(index, withPublished: true)
         partitions[index].unfinished = 0
     }
 
-    /// Everything comes to nothing here, of every partition; each record is given back, and what the partitions needed.
+    /// Drops everything of every partition, and releases each record and what the partitions needed.
     mutating func giveUp() {
         var places: [TopicPartition] = []
         for index in partitions.indices where partitions[index].state != .gone {
@@ -206,7 +205,7 @@ extension Shard where Ports: ~Copyable {
         ports.forget(places)
     }
 
-    /// What is not published of a partition is left to its next owner; what is goes on.
+    /// Leaves what is not published of a partition to its next owner; published outputs go on.
     mutating func dropUnpublished(of index: Int32) {
         partitions[index].giveUp()
         drop(index, withPublished: false)
@@ -218,7 +217,7 @@ extension Shard where Ports: ~Copyable {
         for entry in 1...UInt32(entries.capacity)
         where entries[entry].state != .free && entries[entry].partition == index {
             if entries[entry].isUnanswered {
-                // Still to be answered.
+                // Its report is still to come.
                 if withPublished { entries[entry].state = .published }
                 continue
             }

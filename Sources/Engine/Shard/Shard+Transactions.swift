@@ -2,18 +2,18 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// Transactions, and the producers that they are of.
+/// Transactions, and the producers that they belong to.
 extension Shard where Ports: ~Copyable {
-    /// One step, and what follows from its outcome.
+    /// Performs one step, and what follows from its outcome.
     mutating func step(_ step: TransactionStep) {
         let before = now
         let outcome = ports.transact(step)
         now = ports.now
-        // Where the next transaction is open at the end of this turn, the next turn finds no hold-up.
+        // If the next transaction is open by the end of this turn, the next turn sees no hold-up.
         if heldUpSince == nil { putOffDeadlines(heldUpSince: before) }
         switch (step, outcome) {
         case (.commit, .done):
-            // Without offsets the group has not said that the partitions are this shard's.
+            // Without offsets the group has not confirmed that this shard owns the partitions.
             let isMember = !marks.isEmpty
             acceptMarks { _ in true }
             marks.removeAll(keepingCapacity: true)
@@ -36,7 +36,6 @@ extension Shard where Ports: ~Copyable {
         perform(checkpoint.stepped(step, outcome, now: now))
     }
 
-    /// What was refused of records that are committed says nothing any more.
     private mutating func forgetCommittedRefusals() {
         guard !poisonRecords.isEmpty || !suspects.isEmpty else { return }
         for index in partitions.indices where partitions[index].state != .gone {
@@ -45,13 +44,13 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// The transaction has come to nothing: every partition is read on from its last commit.
+    /// The transaction was aborted: every partition continues from its last commit.
     mutating func rewindAll() {
         for index in partitions.indices where partitions[index].isServed {
             dropEntries(of: index)
             partitions[index].counts?.value.rollBack()
             if !PlantedFault.isPlanted(.offsetOfAbortedTransactionKept) { partitions[index].rewind() }
-            // One that is drained goes to its next owner as it was committed.
+            // A draining partition goes to its next owner as it was committed.
             if partitions[index].state == .draining { continue }
             partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
         }
@@ -60,7 +59,7 @@ extension Shard where Ports: ~Copyable {
         isDirty = changesUnstored > 0 || partitions.indices.contains { partitions[$0].needsCommit }
     }
 
-    /// It comes to pass, or to nothing, with the whole transaction.
+    /// The entry is complete: its output is committed or aborted with the whole transaction.
     mutating func completeInTransaction(_ entry: UInt32) {
         let index = entries[entry].partition
         if !partitions[index].isInTransaction { partitions[index].transactionStart = time(of: entry) }
@@ -68,7 +67,7 @@ extension Shard where Ports: ~Copyable {
         complete(entry)
     }
 
-    /// What was published is part of a transaction that is to be aborted.
+    /// The output was not stored: its transaction must be aborted.
     mutating func failTransaction(
         _ entry: UInt32, _ failure: OutputReport<Ports.Output>.Failure, isPoison: Bool
     ) {
@@ -87,7 +86,7 @@ extension Shard where Ports: ~Copyable {
             }
         case .unavailable(let reason):
             ports.tell(.outputsReturned(reason: reason))
-            // The next transactions do without dead letters for a while.
+            // The next transactions publish no dead letters for a while.
             if entries[entry].destination == .deadLetters { lettersFrom = now + .seconds(5) }
         case .purged: break
         }
@@ -97,7 +96,7 @@ extension Shard where Ports: ~Copyable {
 
     private static var quickReplacements: Int { 20 }
 
-    /// A producer that has failed for good is replaced when everything that was published by it is answered.
+    /// A producer that has failed for good is replaced once everything it published is answered.
     mutating func replaceProducerIfFailed() {
         if !isReplacingProducer, ports.hasProducerFailed {
             beginReplacement()
@@ -107,7 +106,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// Records that are refused fail a producer each. Where so many in turn have stored nothing, it is no record.
+    /// Each refused record fails a producer. If so many in a row have stored nothing, a record is not the cause.
     mutating func beginReplacement() {
         guard !isReplacingProducer else { return }
         isReplacingProducer = true
@@ -115,11 +114,11 @@ extension Shard where Ports: ~Copyable {
         replacements += 1
     }
 
-    /// As long as the producer has failed.
+    /// Does nothing unless the producer has failed.
     mutating func replaceProducer() {
         guard isReplacingProducer, now >= nextReplacement else { return }
         guard retries.outstanding == 0, changesUnanswered == 0 else {
-            // Requests that are on their way are answered within the brokers' time-out, or given up.
+            // Requests in flight are answered within the brokers' timeout, or given up.
             ports.purge(all: settings.isTransactional)
             nextReplacement = now + .milliseconds(20)
             return

@@ -2,14 +2,14 @@ import PushmillKafka
 package import PushmillStages
 import PushmillStores
 
-/// One thread's engine: a member of the group with its partitions, from poll to commit. `turn` does what is due and never
-/// waits; its thread waits in between.
+/// The engine of one thread: a group member with its partitions, from poll to commit. `turn` does what is due without
+/// waiting for news; the thread waits between turns.
 package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
-    /// Messages that are taken before the first of them runs: their accounts are read together.
+    /// How many messages are taken at most before the first of them runs: their accounts are read together.
     static var batchSize: Int { 256 }
-    /// So many reports ahead the memory of a count is fetched.
+    /// How many reports ahead a count's memory is prefetched.
     static var lookAhead: Int { 4 }
-    /// So many messages ahead what stages look up is prepared.
+    /// How many messages ahead the lookups of stages are prepared.
     static var prepareDistance: Int { 8 }
 
     let settings: ShardSettings
@@ -18,66 +18,66 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var now: Instant
     var entries: EntryTable
     var partitions = PartitionTable<Ports>()
-    /// Partitions that this turn begins to read: `advancePartitions` tells the consumer of all of them at once.
+    /// Partitions that this turn starts to read: `advancePartitions` passes all of them to the consumer in one call.
     var begun: [Position] = []
     var order = KeyOrder()
     var wakeUps = WakeUps()
-    /// Messages of entries that wait, by entry.
+    /// The message of each entry, until it is suspended or `letGo` releases it.
     var messages: [Ports.Message?]
 
-    // The batch that is being run.
+    // The current batch.
     var batch: [UInt32] = []
     var batchNext = 0
-    /// Entries whose key was released: they run before the rest of the batch.
+    /// Entries that have been handed their key: they run before the rest of the batch.
     var released: [UInt32] = []
-    /// Since when no message may run.
+    /// When messages were last held up; nil if they may run.
     var heldUpSince: Instant?
 
     // What was published.
     var retries = OutputRetries<Ports.Output>()
     var sequence: UInt64 = 0
-    /// An output came back, with the guarantee at-least-once: what waits behind it in the producer is taken back, too.
+    /// At least once: an output came back, so the outputs queued in the producer are purged as well.
     var mustPurge = false
-    /// `sendHeld` has seen outputs that wait, and has not told yet that they go on.
+    /// `sendHeld` has found held outputs, and has not reported yet that outputs flow again.
     var areOutputsHeld = false
-    /// Something was published since the producer was told to send what it has.
+    /// Something was published since `hurry` last flushed the producer.
     var hasUnsent = false
-    /// There was no room for another message, at least once, and little has been made since.
+    /// At least once: there was no room for another message, and too little room has become free since.
     var isFull = false
-    /// Changelog records that are not answered.
+    /// Changelog records that await their delivery report.
     var changesUnanswered = 0
-    /// Changes of all partitions that the changelog is not known to have.
+    /// Changes of all partitions that are not known to be in the changelog.
     var changesUnstored = 0
-    /// When the unpublished ones are to be published.
+    /// When unpublished changes are due.
     var changesDue = Instant.never
-    /// Records whose outputs were refused with others, with transactions: they are sent alone when they come again.
+    /// With transactions: records whose outputs were refused with others; they are sent alone when read again.
     var suspects: Set<RefusedRecord> = []
-    /// Records whose outputs were refused alone, with transactions: they become dead letters when they come again.
+    /// With transactions: records whose outputs were refused alone; they become dead letters when read again.
     var poisonRecords: [RefusedRecord: Poison] = [:]
     var isReplacingProducer = false
     var nextReplacement = Instant.past
-    /// Producers that were replaced since something was acknowledged.
+    /// How many producers were replaced since an output was last acknowledged.
     var replacements = 0
 
     // Checkpoints.
     var checkpoint: Checkpoint
-    /// What brokers said to a step of the transaction that is to be aborted.
+    /// The error of a step because of which the transaction is aborted.
     var abortReason: String?
     var isDirty = false
-    /// Messages that are done since marks were made.
+    /// Messages done since marks were last made.
     var doneSinceMarks = 0
-    /// Messages that were done before, and are not committed.
+    /// Messages done before that and not committed.
     var doneInMarks = 0
     var marks: [Checkpoint.Mark] = []
-    /// When what is stored is written to the disks of counts.
+    /// When changes that the changelog has are next written to the disks of counts.
     var nextWriting = Instant.never
-    /// The partition that is written next, of the round that is under way.
+    /// The partition to be written next in the current round.
     var nextWritten = 0
-    /// Changes of counts since the last round.
+    /// Changes that the changelog has taken since the last round.
     var storedSinceWriting = 0
-    /// When everything is committed once more, since it is not known which commit came last.
+    /// When everything is committed once more, because it is unknown which commit reached the group last.
     var nextRecommit = Instant.never
-    /// Until then no dead letter is published: their topic is away.
+    /// No dead letter is published before this time: their topic was unavailable, or refused one.
     var lettersFrom = Instant.past
 
     // The group.
@@ -85,16 +85,16 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var restore = ChangelogRestore()
     var ending: Ending
     var lastTurn: Instant
-    /// The number of the commit by which the group is asked whether the partitions are still this shard's, as after its
-    /// thread did not run for long; nil where nothing is asked. Until the group has taken it nothing is published.
+    /// The number of the commit that asks the group whether this shard still owns its partitions, as after a long pause
+    /// of its thread; nil if none is pending. Until the group accepts it, only changelog rewrites are published.
     var confirmation: UInt32?
-    /// The number of the last such commit. They count down from the top, and those of checkpoints up: they do not meet.
+    /// The number of the last such commit. They count down from the maximum, checkpoints up: they do not collide.
     private var lastConfirmation = UInt32.max
     var nextConfirmation = Instant.past
-    /// How many such commits were made since `confirm`: one partition after the other is asked about.
+    /// How many such commits were made since `confirm`: each asks about the next partition.
     private var asked = 0
 
-    // Kept for their memory.
+    // Buffers, kept to reuse their memory.
     private var reports: [OutputReport<Ports.Output>] = []
     private var stageResults: [Int] = []
 
@@ -111,13 +111,13 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         ending = Ending(grace: settings.shutdownGrace)
     }
 
-    /// The group has been left, or the grace is over.
+    /// The shard has left the group, or the grace period is over.
     package var hasEnded: Bool { ending.hasEnded }
 
-    /// Does what is due. Returns when it is to be called again at the latest; news wakes the thread before that.
+    /// Does what is due. Returns the latest time for the next call; news wakes the thread earlier.
     package mutating func turn() -> Instant {
         now = ports.now
-        // Who leaves asks nothing more: librdkafka ends the process over a commit that comes while it takes leave.
+        // No commits while leaving: librdkafka aborts the process if one arrives while it closes the consumer.
         if !ending.isLeaving { noticeAbsence() }
         for _ in 0..<ports.takeTerminations() { terminate() }
         takeEvents()
@@ -126,7 +126,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             return hasEnded ? .never : min(ending.deadline, now + .milliseconds(50))
         }
         takeReports()
-        // A count that changes within a checkpoint of a transaction would be neither part of it nor of the next.
+        // A count that changes during a checkpoint would belong to neither this transaction nor the next.
         let tookOutputs = checkpoint.takesOutputs
         if tookOutputs {
             takeStageResults()
@@ -139,14 +139,14 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         advanceCheckpoint()
         advanceEnding()
         lastTurn = now
-        // Nobody wakes the thread again for stages that have ended meanwhile.
+        // Stages that have ended in the meantime do not wake the thread again.
         if checkpoint.takesOutputs, !tookOutputs, !hasEnded { return now }
         return hasEnded ? .never : nextTurn
     }
 
     package var wantsRecords: Bool { canRun && batchNext == batch.count && hasRoom && ending.isRunning }
 
-    /// The group is sure of this member, and its producer works.
+    /// No confirmation by the group is pending, and the producer works.
     var mayPublish: Bool { confirmation == nil && !isReplacingProducer }
 
     private var nextTurn: Instant {
@@ -161,9 +161,9 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             if let resends = retries.letters.resendsAt { next = min(next, max(resends, lettersFrom, soon)) }
         }
         if checkpoint.takesChanges, !isReplacingProducer { next = min(next, changesDue) }
-        // By then the group or a changelog may have become late.
+        // By then a group or changelog may count as late, and what waits for it stops taking up room.
         if changesUnstored + doneSinceMarks + doneInMarks > 0, !hasRoom { next = min(next, now + .milliseconds(250)) }
-        // A thread that does not turn for half a session is taken to have been away.
+        // A thread that makes no turn for half a session timeout counts as having been away.
         if !servesNothing { next = min(next, now + settings.sessionTimeout / 4) }
         if isReplacingProducer { next = min(next, nextReplacement) }
         if confirmation != nil { next = min(next, nextConfirmation) }
@@ -173,7 +173,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     private mutating func takeEvents() {
         for event in ports.takeEvents() { handle(event) }
-        // One that nobody waits for any more is passed over when its turn comes.
+        // A letter whose entry is gone is skipped when its turn to be sent comes.
         for (tag, letter) in ports.takeLetters() {
             let isSuspect = entries.index(ofTag: tag).map { suspects.contains(refusedRecord($0)) } ?? false
             retries.letters.hold(letter, tag: tag, isSuspect: isSuspect, now: now)
@@ -187,7 +187,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             handle(reports[index])
         }
         reports.removeAll(keepingCapacity: true)
-        // Once for all: librdkafka looks at every partition of every topic for it.
+        // Once for all reports: a purge makes librdkafka look at every partition of every topic.
         if mustPurge {
             mustPurge = false
             ports.purge(all: false)
@@ -212,28 +212,28 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         stageResults.removeAll(keepingCapacity: true)
     }
 
-    /// A planted fault: what a stage gives for an entry that has ended without it.
+    /// A planted fault: publishes the result of a stage whose entry has already ended without it.
     private mutating func publishLate(_ index: Int) {
         guard entries[UInt32(index)].state != .suspended, ports.resume(entry: index, now: now) != nil else { return }
         _ = ports.publish(tag: 0)
     }
 
     private mutating func fireWakeUps() {
-        // At most once for each.
+        // At most once for each: `handle` may insert an entry again.
         for _ in 0..<wakeUps.count {
             guard let entry = wakeUps.next(dueAt: now, &entries) else { return }
             handle(ports.expire(entry: Int(entry), now: now), of: entry)
         }
     }
 
-    /// A thread that did not run for long may be a member no more, and not know it: nothing is published before the group
-    /// has taken a commit of ours. A transaction is asked by its offsets.
+    /// After a long pause of the thread the group may have dropped this member unnoticed: nothing new is published
+    /// until the group accepts a commit of ours. With transactions, adding the offsets asks the group.
     private mutating func noticeAbsence() {
         let limit = settings.sessionTimeout / 2
         if now >= lastTurn + limit, !settings.isTransactional, !servesNothing {
             ports.tell(.wasAway(.nanoseconds(Int64(clamping: now.nanoseconds(since: lastTurn)))))
             confirm(from: now)
-            // What the group said it had committed may be long past.
+            // The committed offsets that the group has reported may be outdated.
             for index in partitions.indices where partitions[index].isBeginning { restoreAgain(index) }
         }
         guard let confirmation, now >= nextConfirmation else { return }
@@ -243,8 +243,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
         nextConfirmation = now + .milliseconds(1500)
         guard !ports.isJoining else { return }
-        // One partition after the other asks, since brokers may know one no more; but none whose log was made anew before the
-        // changelog has been told.
+        // Each attempt commits the next partition, since brokers may not know one of them any more. A partition whose
+        // log was recreated is left out until the changelog has a record of that.
         let asking = partitions.indices.filter { partitions[$0].isServed && partitions[$0].mayCommit }
         guard !asking.isEmpty else { return }
         let index = asking[asked % asking.count]
@@ -255,7 +255,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             number: confirmation)
     }
 
-    /// Nothing is published before the group has taken a commit of this member.
+    /// Holds back publishing until the group accepts a commit of this member, which is made at `time` at the earliest.
     mutating func confirm(from time: Instant) {
         lastConfirmation &-= 1
         confirmation = lastConfirmation
@@ -264,8 +264,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     }
 }
 
-/// A record whose output brokers have refused. Its timestamp tells it from the record that has the same offset when the
-/// topic was made anew, which the shard does not learn where it had taken nothing of it.
+/// A record whose output brokers have refused. The timestamp distinguishes it from the record with the same offset in a
+/// recreated topic: the shard does not notice the recreation if it had taken nothing of the topic.
 struct RefusedRecord: Hashable {
     let position: Position
     let timestamp: Int64
@@ -274,6 +274,6 @@ struct RefusedRecord: Hashable {
 /// Why an output was refused.
 struct Poison {
     let reason: String
-    /// It was a dead letter already: the next one only names its message.
+    /// The refused output was a dead letter: the next one only names its message.
     let isLetter: Bool
 }
