@@ -1,18 +1,18 @@
 import PushmillKafka
 import PushmillStages
 
-/// The way to the end: finish what is in flight, commit, leave the group; all of it within the grace, of which four fifths
-/// are for finishing, so that what is done beside what is given up then can still be committed.
+/// Shutdown: finish what is in flight, commit, leave the group, all within the grace period. Four fifths of it are for
+/// finishing, which leaves time to commit what is done when the rest is given up.
 struct Ending {
     enum Phase: Equatable {
         case running
         /// Nothing new is taken.
         case finishing(until: Instant)
-        /// Nothing is unpublished any more: until the rest is answered, and counts are stored.
+        /// Everything is published or given up: waits until outputs are answered and counts are stored.
         case answering(until: Instant)
-        /// Until the checkpoint of this number has ended.
+        /// Waits until the checkpoint of this number has ended.
         case committing(UInt32, until: Instant)
-        /// Until the group has been joined anew, if it is.
+        /// Waits until a rejoin of the group, if one is under way, has ended.
         case joining(until: Instant)
         case leaving
         case ended
@@ -50,13 +50,13 @@ struct Ending {
     var answeringEnd: Instant { begun + grace * 18 / 20 }
     var committingEnd: Instant { begun + grace * 19 / 20 }
 
-    /// A second signal: what is not committed by now is left to others.
+    /// A second signal: what is not committed yet is left to other members.
     mutating func hurry(_ now: Instant) {
         end = min(end, now + Self.leavePatience)
         phase = .leaving
     }
 
-    /// How long partitions that are revoked meanwhile may drain.
+    /// How long partitions that are revoked during shutdown may drain.
     func left(_ now: Instant) -> Duration { .nanoseconds(Int64(clamping: deadline.nanoseconds(since: now))) }
 }
 
@@ -88,17 +88,17 @@ extension Shard where Ports: ~Copyable {
         case .answering(let until):
             if entries.count == 0, changesUnstored == 0 { return commitLast() }
             guard now >= until else { return }
-            // As long as a changelog takes some.
+            // Keeps waiting while a changelog still takes changes.
             guard changesUnstored > lateChanges, now < ending.answeringEnd else { return commitLast() }
             ending.phase = .answering(until: min(ending.answeringEnd, now + .seconds(1)))
         case .committing(let number, let until):
             guard hasCommitted(number) || now >= until else { return }
-            // That commit may have gone without partitions whose changelog was slow.
+            // That commit may have left out partitions whose changelog was slow.
             if isDirty, now < until { return ending.phase = .committing(checkpoint.want(), until: until) }
             ending.phase = .joining(until: min(until, now + Self.joiningPatience))
             advanceEnding()
         case .joining(let until):
-            // A static member that goes away in between has the group wait until its session is over.
+            // If a static member leaves during a rejoin, the group waits until the member's session times out.
             guard !ports.isJoining || now >= until else { return }
             ending.phase = .leaving
             leave()
@@ -113,7 +113,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func commitLast() {
-        // A commit that was given up may have come to pass behind a later one.
+        // An abandoned commit may have reached the group after a later one.
         if nextRecommit != .never { recommit() }
         ending.phase = .committing(checkpoint.want(), until: ending.committingEnd)
     }
@@ -136,14 +136,14 @@ extension Shard where Ports: ~Copyable {
     private static var joiningPatience: Duration { .seconds(5) }
 
     private mutating func leave() {
-        // Published and not acknowledged; all that is in flight where it is told for the second time.
+        // Published and not acknowledged; after a second signal, everything in flight.
         if entries.count > 0 { ports.tell(.leftUnfinished(entries.count)) }
-        // Changes that wait in the producer's queue would come behind the next owner's, and count as the last.
+        // Changes in the producer's queue would be stored after the next owner's, and count as the latest.
         if changesUnanswered > 0 { ports.purge(all: false) }
         for index in partitions.indices where partitions[index].counts != nil {
             _ = partitions[index].writeBehind()
         }
-        // An open transaction would hold up the consumers of the outputs until its time-out.
+        // An open transaction would hold up the consumers of the outputs until it times out.
         if settings.isTransactional, checkpoint.isInitialized {
             abortLast()
             if partitions.indices.contains(where: { partitions[$0].isInTransaction }) {

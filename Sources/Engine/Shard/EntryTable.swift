@@ -2,67 +2,66 @@ import PushmillPayload
 import PushmillStages
 import PushmillStores
 
-/// A message between take and acknowledgement. Written by its shard only; the number 0 is no entry.
+/// A message from its intake until its acknowledgment. Written by its shard only. Number 0 is no entry.
 struct Entry {
     enum State: UInt8 {
         case free
-        /// Taken, and its turn has not come: it waits for an earlier one of its key, or for its batch.
+        /// Taken and not run yet: it waits for an earlier entry of its key, or for its turn in the batch.
         case waiting
         /// One of its stages runs on the pool.
         case suspended
         /// Its output waits in `OutputRetry`.
         case held
-        /// Its output was published.
         case published
-        /// Done, but for an earlier one of its account that is not.
+        /// Done, but an earlier entry of its account is not.
         case done
     }
 
     var offset: Int64 = 0
     var timestamp: Int64 = 0
-    /// When it was taken from the log; later by as long as brokers have held it up since.
+    /// When it was taken from the log, moved later by the time that brokers have held it up since.
     var taken = Instant.past
-    /// When its stage is abandoned: its deadline, or the end of the stage's budget. Since when it is held, where it is.
+    /// When its stage is abandoned: its deadline, or the end of the stage's budget. If held: since when.
     var wakeUp = Instant.never
     var account = AccountHash(high: 0, low: 0)
-    /// The state of its account to which it led.
+    /// The state of its account after this message.
     var counted = CountState(count: 0)
-    /// What orders it; known only while something is held, or where it counts.
+    /// The key that orders it; 0 if there is none, or if it was not needed yet.
     var key: UInt64 = 0
-    /// The order of publishing.
+    /// Its number in the order of publishing.
     var sequence: UInt64 = 0
     /// The number of its partition in the shard.
     var partition: Int32 = 0
-    /// The partition's epoch when the entry was taken: nothing of an earlier epoch counts any more.
+    /// The partition's epoch when the entry was taken: entries of an earlier epoch are void.
     var epoch: UInt32 = 0
     var generation: UInt32 = 0
     var byteCount: Int32 = 0
-    /// The next that waits for the same key; in a free entry the next free one.
+    /// The next entry that waits for the same key; in a free entry, the next free one.
     var next: UInt32 = 0
-    /// The next that changed the same account.
+    /// The next entry that changed the same account.
     var successor: UInt32 = 0
-    /// Where it is in the heap of wake-ups.
+    /// Its place in the heap of wake-ups.
     var heapIndex: UInt32 = .max
     var state = State.free
     var destination = Verdict.Destination.output
     var hasAccount = false
-    /// It was counted before, when it came for the first time; once it has ended, whether its badge counts: not that of a
-    /// dead letter of the chain's.
+    /// Before the message ends: it was counted when it came for the first time. Afterwards: its badge counts, which is
+    /// false for a dead letter of the chain's.
     var isCounted = false
-    /// What was published of it is not reported on yet.
+    /// Its output was published, and the report is still to come.
     var isUnanswered = false
-    /// What it is still to do to its account's count; with transactions when it is published.
+    /// The operation still to be applied to its account's count; with transactions, when its output is published.
     var operation: BadgeOperation?
     /// Its dead letter was refused too: the next one only names the message.
     var isNameOnly = false
     /// It changed its account's count.
     var hasChange = false
-    /// An earlier one of its account is not done.
+    /// An earlier entry of its account is not done.
     var hasPredecessor = false
-    /// Later ones of its key wait for it.
+    /// Later entries of its key wait for it.
     var holdsKey = false
 
-    /// Brokers have held it up since then, or since it was taken.
+    /// Brokers have held the entry up since then, or since it was taken if that was later.
     mutating func putOff(since: Instant, to now: Instant) {
         taken = taken < since ? taken.advanced(nanoseconds: now.nanoseconds(since: since)) : now
     }
@@ -71,7 +70,7 @@ struct Entry {
 /// The entries of a shard, in memory that is allocated once.
 struct EntryTable: ~Copyable {
     private let entries: UnsafeMutablePointer<Entry>
-    /// The keys of accounts: a fixed place for each entry, and the few that are longer.
+    /// The changelog keys of accounts: a fixed place for each entry. The few longer ones are in `longNames`.
     private let names: UnsafeMutableRawPointer
     private var longNames: [UInt32: [UInt8]] = [:]
     private static let nameStride = 64
@@ -102,7 +101,7 @@ struct EntryTable: ~Copyable {
         unsafeMutableAddress { entries + Int(index) }
     }
 
-    /// 0 when there is no room.
+    /// 0 if there is no room.
     mutating func insert(bytes: Int) -> UInt32 {
         let index = firstFree
         guard index != 0 else { return 0 }
@@ -117,14 +116,14 @@ struct EntryTable: ~Copyable {
         return index
     }
 
-    /// From now on it takes so much more.
+    /// Adds to the bytes that the entry takes.
     mutating func add(bytes: Int, to index: UInt32) {
         let before = entries[Int(index)].byteCount
         entries[Int(index)].byteCount = Int32(clamping: Int(before) + bytes)
         byteCount += Int(entries[Int(index)].byteCount - before)
     }
 
-    /// Messages that wait count as taken so much later, since none could run since then.
+    /// Waiting messages count as taken that much later, because none could run since then.
     mutating func putOff(since: Instant, to now: Instant) {
         for index in 1...capacity where entries[index].state == .waiting {
             entries[index].putOff(since: since, to: now)
@@ -144,12 +143,12 @@ struct EntryTable: ~Copyable {
 
     private static let changeBit: UInt64 = 1 << 63
 
-    /// What travels with the entry's output. Never 0.
+    /// The tag that travels with the entry's output. Never 0.
     func tag(of index: UInt32) -> UInt64 {
         UInt64(entries[Int(index)].generation & 0x7FFF_FFFF) << 32 | UInt64(index)
     }
 
-    /// nil where the entry has been freed since.
+    /// nil if the entry has been freed since.
     func index(ofTag tag: UInt64) -> UInt32? {
         let index = UInt32(truncatingIfNeeded: tag)
         guard index > 0, Int(index) <= capacity, entries[Int(index)].state != .free,
@@ -158,7 +157,7 @@ struct EntryTable: ~Copyable {
         return index
     }
 
-    /// The tag of a changelog record: the number of a change, and of its partition.
+    /// The tag of a changelog record: the number of a change, and the number of its partition.
     static func changeTag(_ sequence: UInt32, _ partition: Int32) -> UInt64 {
         changeBit | UInt64(UInt32(bitPattern: partition)) << 32 | UInt64(sequence)
     }
@@ -179,7 +178,7 @@ struct EntryTable: ~Copyable {
         if let start = name.baseAddress { (place + 1).copyMemory(from: start, byteCount: name.count) }
     }
 
-    /// The changelog's key of the entry's account.
+    /// Appends the changelog key of the entry's account.
     func appendName(of index: UInt32, to bytes: inout [UInt8]) {
         if !longNames.isEmpty, let name = longNames[index] { return bytes.append(contentsOf: name) }
         let place = names + Int(index) * Self.nameStride

@@ -1,7 +1,7 @@
 import PushmillStages
 
-/// Which entries wait for an earlier one of their key: a queue for each key that is held, linked through the entries.
-/// While nothing is held no message needs its key.
+/// Entries that wait for an earlier one of their key: one queue per held key, linked through the entries. While no key
+/// is held, no message needs its key.
 struct KeyOrder: ~Copyable {
     private struct Queue {
         var first: UInt32 = 0
@@ -14,7 +14,7 @@ struct KeyOrder: ~Copyable {
 
     var isEmpty: Bool { held.isEmpty }
 
-    /// True when the key is held: the entry waits behind those that do already.
+    /// True if the key is held: the entry is queued behind those that wait already.
     mutating func wait(_ entry: UInt32, _ entries: inout EntryTable) -> Bool {
         guard let index = held.index(forKey: entries[entry].key) else { return false }
         entries[entry].next = 0
@@ -25,7 +25,7 @@ struct KeyOrder: ~Copyable {
         return true
     }
 
-    /// The running entry of this key has suspended.
+    /// The entry, which was suspended or whose output is held, holds its key from now on.
     mutating func hold(_ entry: UInt32, _ entries: inout EntryTable) {
         guard !entries[entry].holdsKey, entries[entry].key != 0 else { return }
         entries[entry].holdsKey = true
@@ -33,7 +33,7 @@ struct KeyOrder: ~Copyable {
         precondition(former == nil, "a message ran while its key was held")
     }
 
-    /// The entry that held its key has ended: the next one holds it now, and is to run; 0 when there is none.
+    /// The entry gives up its key. Returns the next entry, which holds the key and is to run; 0 if there is none.
     mutating func release(_ entry: UInt32, _ entries: inout EntryTable) -> UInt32 {
         guard entries[entry].holdsKey, let index = held.index(forKey: entries[entry].key) else { return 0 }
         entries[entry].holdsKey = false
@@ -50,8 +50,8 @@ struct KeyOrder: ~Copyable {
         return next
     }
 
-    /// What waits behind the entry, which holds its key, counts as taken so much later: brokers have held up its output
-    /// since then.
+    /// Brokers have held up the output of the entry, which holds its key, since then: the entries behind it count as
+    /// taken that much later.
     func putOff(behind entry: UInt32, since: Instant, to now: Instant, _ entries: inout EntryTable) {
         guard entries[entry].holdsKey, var next = held[entries[entry].key]?.first else { return }
         while next != 0 {
@@ -60,9 +60,9 @@ struct KeyOrder: ~Copyable {
         }
     }
 
-    /// Takes out every entry of the partition that waits.
+    /// Removes every waiting entry of the partition.
     mutating func removeWaiting(_ entries: inout EntryTable, of partition: Int32) {
-        // An abort comes here for each of its partitions, and every message that waits for a stage holds a key.
+        // An abort calls this for each of its partitions, and every message that waits for a stage holds a key.
         guard waiting > 0 else { return }
         var index = held.startIndex
         while index != held.endIndex {

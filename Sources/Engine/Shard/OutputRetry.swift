@@ -1,18 +1,18 @@
 import PushmillKafka
 import PushmillStages
 
-/// What cannot be sent at once to one destination, in its order: outputs that came back, and those behind them. What
-/// comes back first stops the destination, until all that was sent there is answered; then everything is sent again in
-/// its order. A suspect, of a batch of which the brokers refuse at least one, is sent alone: so only the poison record
-/// becomes a dead letter, and nothing overtakes.
+/// Outputs that cannot be sent to one destination right away, in order: those that came back, and those behind them.
+/// The first that comes back stops the destination until everything sent there is answered; then all are sent again in
+/// order. A suspect, an output of a batch of which brokers refused at least one, is sent alone: only the poison record
+/// becomes a dead letter, and no output overtakes another.
 struct OutputRetry<Output: Sendable> {
     enum State: Equatable {
         case idle
-        /// Nothing is sent until all is answered.
+        /// Nothing is sent until everything that was sent is answered.
         case collecting
-        /// From that time on.
+        /// Held outputs are sent from that time on.
         case resending(from: Instant)
-        /// A suspect is on its way, and nothing else.
+        /// A suspect is in flight, and nothing else.
         case alone(tag: UInt64)
     }
 
@@ -28,7 +28,7 @@ struct OutputRetry<Output: Sendable> {
     private var returned: [(sequence: UInt64, held: Held)] = []
     private var held: [Held] = []
     private var first = 0
-    /// How long to wait before sending again; set where outputs came back because their topic is away.
+    /// How long to wait before sending again; set if outputs came back because brokers or their topic were unavailable.
     private var pause = Duration.zero
 
     /// Outputs may be published right away.
@@ -36,7 +36,7 @@ struct OutputRetry<Output: Sendable> {
 
     mutating func published() { outstanding += 1 }
 
-    /// Waits behind what is held already.
+    /// The output waits behind those that are held already.
     mutating func hold(_ output: Output, tag: UInt64, isSuspect: Bool = false, now: Instant) {
         held.append(Held(tag: tag, output: output, isSuspect: isSuspect))
         if state == .idle { state = .resending(from: now) }
@@ -50,7 +50,7 @@ struct OutputRetry<Output: Sendable> {
         case poison
     }
 
-    /// An output that was sent has been reported on.
+    /// Takes the report of an output that was sent.
     mutating func answered(
         _ tag: UInt64, _ failure: OutputReport<Output>.Failure?, _ output: Output?, sequence: UInt64
     ) -> Answer {
@@ -80,7 +80,7 @@ struct OutputRetry<Output: Sendable> {
 
     var isCollected: Bool { state == .collecting && outstanding == 0 }
 
-    /// All that was sent is answered: what came back goes first, in the order in which it had been sent.
+    /// Once everything sent is answered, what came back goes first, in the order in which it was sent.
     mutating func collected(now: Instant) {
         guard isCollected else { return }
         returned.sort { $0.sequence < $1.sequence }
@@ -91,15 +91,15 @@ struct OutputRetry<Output: Sendable> {
         pause = .zero
     }
 
-    /// The next to be sent, if one may be now: `sent`, `stays` or `skipped` is to be called before the next.
+    /// The next output, if it may be sent now: the caller calls `sent`, `stays` or `skipped` before asking again.
     func next(now: Instant) -> Held? {
         guard let time = resendsAt, time <= now else { return nil }
         return held[first]
     }
 
-    /// When the next may be sent; nil where that takes an answer first.
+    /// When the next output may be sent; nil if there is none, or a report must come first.
     var resendsAt: Instant? {
-        // A suspect is sent when nothing else is on its way.
+        // A suspect is sent only if nothing else is in flight.
         guard case .resending(let from) = state, first < held.count, !held[first].isSuspect || outstanding == 0
         else { return nil }
         return from
@@ -117,10 +117,10 @@ struct OutputRetry<Output: Sendable> {
         }
     }
 
-    /// The next is not taken for now.
+    /// The producer does not take the next output for now.
     mutating func stays(until time: Instant) { state = .resending(from: time) }
 
-    /// The next is not sent.
+    /// The next output is dropped.
     mutating func skipped() {
         drop()
         if first == held.count { state = .idle }
@@ -128,7 +128,7 @@ struct OutputRetry<Output: Sendable> {
 
     private mutating func drop() {
         first += 1
-        // None is kept when all have been sent: they may be of a megabyte each.
+        // Outputs may be a megabyte each: none is kept once all have been sent.
         if first == held.count || first > 64 && first * 2 > held.count {
             held.removeFirst(first)
             first = 0
@@ -136,7 +136,7 @@ struct OutputRetry<Output: Sendable> {
     }
 }
 
-/// One retry for each destination: they do not wait for each other.
+/// One retry for each destination: the destinations do not wait for each other.
 struct OutputRetries<Output: Sendable> {
     var outputs = OutputRetry<Output>()
     var letters = OutputRetry<Output>()

@@ -95,7 +95,7 @@ package protocol ShardPorts: ~Copyable {
     /// The wake-up of a suspended entry is due: abandons its stage, unless it is too early for that.
     mutating func expire(entry: Int, now: Instant) -> ChainStep
 
-    /// Drops a suspended entry; its stage is cancelled.
+    /// Drops a suspended entry; its stage is canceled.
     mutating func abandon(entry: Int)
 
     /// Publishes the current output under this tag.
@@ -116,7 +116,7 @@ package protocol ShardPorts: ~Copyable {
     mutating func refuseCurrent(reason: String, isCounted: Bool)
 
     /// The same for a message that was released: the original is read from the log again, or only named if the log does
-    /// not hold it. Answered by `takeLetters`.
+    /// not hold it. Returned by `takeLetters`.
     mutating func ask(for letter: LetterRequest)
 
     /// Dead letters that were asked for.
@@ -252,14 +252,14 @@ package enum ShardNews: Sendable, Equatable {
     case lost([TopicPartition])
     case reading([TopicPartition])
     case givenBack([TopicPartition])
-    /// The drain has exceeded its bound: so many entries are left to the next owner.
+    /// The drain has exceeded its bound: this many entries are left to the next owner.
     case drainTooLong(unfinished: Int)
     case foreignCommit(Position, reason: String)
     /// A newer release wrote the commit: its partition waits for an instance that can read it.
     case newerCommit(Position, reason: String)
     case logMadeAnew(TopicPartition, offset: Int64)
     case logExpired(TopicPartition, from: Int64, to: Int64)
-    /// A broker reports an offset as out of range that the log holds.
+    /// A broker rejects an offset as out of range although the log holds it.
     case offsetDenied(TopicPartition, offset: Int64)
     case offsetMissing(TopicPartition)
     /// Intake pauses: what is done beyond a hanging message does not fit into a commit, or too many wait behind one.

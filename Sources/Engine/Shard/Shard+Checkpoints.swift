@@ -6,7 +6,7 @@ import PushmillStores
 extension Shard where Ports: ~Copyable {
     /// How long stored counts wait for the disk at most: the more rows are written at once, the fewer pages each costs.
     static var writeBehindInterval: Duration { .seconds(10) }
-    /// After so many rows no other partition is written before the next batch of messages.
+    /// After this many rows no other partition is written before the next batch of messages.
     private static var writeBehindRows: Int { 256 }
     /// Rows of one partition written at once: messages wait some 4 ms. With fewer, a round would last so long that much
     /// more of the changelog must be read after a kill.
@@ -52,8 +52,7 @@ extension Shard where Ports: ~Copyable {
         case .giveUpCommit:
             ports.tell(.commitFailed(reason: "the group does not answer"))
             dropMarks()
-            // The abandoned commit may still reach the group after a later one and undo it: everything is committed
-            // again.
+            // The abandoned commit may still reach the group after a later one and undo it: all is committed again.
             nextRecommit = now + Self.recommitDelay
         case .initialize: step(.initialize)
         case .begin: step(.begin)
@@ -70,7 +69,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// Records how far each partition is at one moment.
+    /// Captures how far each partition is at one moment.
     private mutating func makeMarks() {
         isDirty = false
         doneInMarks += doneSinceMarks

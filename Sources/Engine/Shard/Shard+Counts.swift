@@ -3,12 +3,12 @@ import PushmillPayload
 import PushmillStages
 import PushmillStores
 
-/// Counts: changed, settled, brought to the changelog, stored. At least once an event that counts is done when the
+/// Counts: changed, settled, published to the changelog, stored. At least once, an event that counts is done when the
 /// changelog has its count.
 extension Shard where Ports: ~Copyable {
-    /// Changes wait so long to be published together.
+    /// How long changes wait to be published together.
     private static var changesDelay: Duration { .milliseconds(20) }
-    /// After a kill the next owner reads so many records of the changelog in a third of a second.
+    /// After a kill, the next owner reads this many records of the changelog in a third of a second.
     private static var writeBehindAfter: Int { 100_000 }
 
     mutating func withChanges<Result>(of index: Int32, _ body: (inout ChangeQueue) -> Result) -> Result {
@@ -17,10 +17,10 @@ extension Shard where Ports: ~Copyable {
         return body(&partitions[index].changes)
     }
 
-    /// Of one partition whose changelog is away, before nothing more is taken of it.
+    /// How many changes of one partition may wait for an unavailable changelog before its intake pauses.
     var mostLateChanges: Int { max(100, (entries.capacity * 3 + 10_000) / max(1, partitions.count)) }
 
-    /// How many changes wait for changelogs that are away.
+    /// How many changes wait for unavailable changelogs.
     var lateChanges: Int {
         var count = 0
         for index in partitions.indices where partitions[index].changes.isLate(now) {
@@ -29,7 +29,7 @@ extension Shard where Ports: ~Copyable {
         return count
     }
 
-    /// The state of the entry's account; nil when the disk cannot be read.
+    /// The state of the entry's account; nil if the disk cannot be read.
     mutating func state(of entry: UInt32) -> CountState? {
         let (index, account) = (entries[entry].partition, entries[entry].account)
         if let state = partitions[index].counts?.value.state(of: account) { return state }
@@ -38,7 +38,7 @@ extension Shard where Ports: ~Copyable {
         return partitions[index].counts?.value.state(of: account)
     }
 
-    /// Adds what the badge stage has asked for to the count of the entry's account. False when the disk cannot be read.
+    /// Applies the operation of the badge stage to the count of the entry's account. False if the disk cannot be read.
     mutating func count(_ entry: UInt32) -> Bool {
         guard let operation = entries[entry].operation else { return true }
         entries[entry].operation = nil
@@ -58,7 +58,7 @@ extension Shard where Ports: ~Copyable {
         return true
     }
 
-    /// Nothing is to come of the entry any more: its count, if it has one, is final, else its offset is done.
+    /// The entry has ended: a changed count is final and goes to the changelog; without one the offset is done.
     mutating func settle(_ entry: UInt32) {
         let index = entries[entry].partition
         partitions[index].unfinished -= 1
@@ -66,13 +66,13 @@ extension Shard where Ports: ~Copyable {
             let account = entries[entry].account
             partitions[index].counts?.value.release(account, entry: entry)
             addChange(entry)
-            // At least once it is done when its count is stored.
+            // At least once, the offset is done when the count is stored.
             guard settings.isTransactional || PlantedFault.isPlanted(.changelogAfterOffsets) else { return }
         }
         done(entries[entry].offset, of: index)
     }
 
-    /// The entry's count waits for the changelog from now on.
+    /// Queues the entry's count for the changelog.
     private mutating func addChange(_ entry: UInt32) {
         let index = entries[entry].partition
         let (account, state, timestamp) = (entries[entry].account, entries[entry].counted, entries[entry].timestamp)
@@ -83,7 +83,7 @@ extension Shard where Ports: ~Copyable {
         changesDue = min(changesDue, now + min(Self.changesDelay, settings.checkpointInterval))
     }
 
-    /// What is no entry's. A rewrite says again what is known, and is no event's.
+    /// Queues a change that belongs to no entry. A rewrite repeats what is known and belongs to no event.
     mutating func add(_ index: Int32, _ state: CountState, isRewrite: Bool, timestamp: Int64, key: [UInt8]) {
         guard let secret = partitions[index].counts?.value.secret else { return }
         let account = key.withUnsafeBytes { secret.hash($0) }
@@ -97,13 +97,13 @@ extension Shard where Ports: ~Copyable {
         isDirty = true
     }
 
-    /// Drops the changes of events that come to nothing.
+    /// Drops the changes of events that were aborted.
     mutating func removeCounted(of index: Int32) {
         let now = now
         withChanges(of: index) { $0.removeCounted(now: now) }
     }
 
-    /// As far as the producer takes them. Before the group has confirmed this member only what says again what is known.
+    /// Publishes changes while the producer accepts them; until the group has confirmed this member, only rewrites.
     mutating func publishChanges() {
         guard !isReplacingProducer, checkpoint.takesChanges else { return }
         changesDue = .never
@@ -128,7 +128,7 @@ extension Shard where Ports: ~Copyable {
             let step = publish(next.change, next.sequence, of: index, timestamp: timestamp)
             guard step != .later else { return false }
             partitions[index].changes.published(at: timestamp)
-            // It comes to pass, or to nothing, with the transaction.
+            // The change is committed or aborted with the transaction.
             if settings.isTransactional, !partitions[index].isInTransaction {
                 partitions[index].transactionStart = ports.wallClock
             }
@@ -161,7 +161,7 @@ extension Shard where Ports: ~Copyable {
         changesUnanswered -= 1
         guard index < partitions.count else { return }
         partitions[index].changesUnanswered -= 1
-        // A change that was dropped since needs no answer.
+        // A change that was dropped in the meantime needs no handling.
         guard partitions[index].changes[sequence] != nil else { return }
         switch report.failure {
         case nil:
@@ -171,13 +171,13 @@ extension Shard where Ports: ~Copyable {
             if mayGoOn, let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
             if !settings.isTransactional { takeStored(of: index) }
         case .refused(let reason): failChange(sequence, of: index, reason, isRefused: true)
-        // Such as where this principal may not write there: without a word all would stand still.
+        // For example, this principal may not write there: without a line in the log everything would stop silently.
         case .unavailable(let reason): failChange(sequence, of: index, reason, isRefused: false)
         case .purged: failChange(sequence, of: index, nil, isRefused: false)
         }
     }
 
-    /// `reason`: why brokers have not stored it. `isRefused`: for what it is, which may be its time.
+    /// `reason`: why brokers have not stored it. `isRefused`: because of the record itself, such as its timestamp.
     private mutating func failChange(_ sequence: UInt32, of index: Int32, _ reason: String?, isRefused: Bool) {
         if let reason { ports.tell(.changelogRefused(reason: reason)) }
         checkpoint.failTransaction()
@@ -186,7 +186,7 @@ extension Shard where Ports: ~Copyable {
         if let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
     }
 
-    /// What the changelog has is to be written to the disk, and the events are done.
+    /// Changes that the changelog has are to be written to the disk, and their events are done.
     mutating func takeStored(of index: Int32) {
         var last: (counted: CountState, timestamp: Int64)?
         while let change = partitions[index].changes.popStored() {
@@ -205,7 +205,7 @@ extension Shard where Ports: ~Copyable {
         nextWriting = min(nextWriting, now + delay)
     }
 
-    /// Nothing is to come of the event any more.
+    /// Nothing more is to be done for the event: its offset is done.
     mutating func done(_ offset: Int64, of index: Int32) {
         guard partitions[index].ledger.complete(offset) else { return }
         isDirty = true

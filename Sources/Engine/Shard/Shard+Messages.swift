@@ -35,7 +35,7 @@ extension Shard where Ports: ~Copyable {
         batch.removeAll(keepingCapacity: true)
         batchNext = 0
         if hasRoom { isFull = false }
-        // Some of a batch may turn out to wait for their key: it takes at most an eighth of the capacity then.
+        // While keys are held, some of a batch may have to wait: it takes at most an eighth of the capacity.
         let most = order.isEmpty ? Self.batchSize : min(Self.batchSize, max(1, entries.capacity / 8))
         while batch.count < most, hasRoom, let message = ports.nextMessage() { take(message) }
         guard !batch.isEmpty else { return }
@@ -54,7 +54,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// Time in which brokers hold messages up does not count against deadlines, nor against the time for comparing
-    /// logs. Hold-ups of less than a second, such as most ends of transactions, are ignored.
+    /// logs. Hold-ups of up to a second, such as most ends of transactions, are ignored.
     mutating func putOffDeadlines(heldUpSince since: Instant) {
         guard since + .seconds(1) < now else { return }
         entries.putOff(since: since, to: now)
@@ -145,7 +145,7 @@ extension Shard where Ports: ~Copyable {
             }
             return false
         }
-        // What is read then is what the log has.
+        // What is read after the seek is what the log has.
         partitions[index].state = .seeking(next, again: now)
         partitions[index].gap = message.offset
         ports.release(message)
@@ -160,8 +160,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// So many of the partition's messages wait behind one that hangs that others would soon have no room: each
-    /// partition leaves as much as it takes. Half of its share is always allowed, even if others have taken all the
-    /// rest.
+    /// partition leaves as much as it takes. Half of its share is always allowed, even if others have taken the rest.
     private func isCrowded(_ index: Int32, by factor: Int) -> Bool {
         let waiting = partitions[index].waiting * factor
         guard waiting > 0 else { return false }

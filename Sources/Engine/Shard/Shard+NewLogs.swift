@@ -2,20 +2,20 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// Logs that were made anew: counts stay, and the offsets at which they were counted say nothing. The changelog tells one
-/// log from the next in nobody's account: by the log's incarnation, and by a mark, the offset of a record that was
-/// counted and the low bits of its timestamp in a count's place.
+/// Recreated logs: counts stay, but the offsets at which they were counted mean nothing. The changelog distinguishes
+/// one log from the next in an account that is nobody's: by the log's incarnation, and by a mark, the offset of a
+/// counted record with the low bits of its timestamp in place of a count.
 extension Shard where Ports: ~Copyable {
-    /// Who asks a log for the record at the mark waits so long: there may be none any more.
+    /// How long to wait for the record at the mark: the log may not have one any more.
     static var comparesFor: Duration { .seconds(10) }
     private static var nobody: [UInt8] { [0, 0, 0, 0] }
 
-    /// The log ends before what was taken of it: the topic was made anew, or cut. Counts stay, and old offsets say nothing.
+    /// The log ends before what was taken: the topic was recreated or truncated. Counts stay; old offsets mean nothing.
     mutating func beginAnew(_ index: Int32, at offset: Int64, mark: CountState? = nil) {
         ports.tell(.logMadeAnew(partitions[index].place, offset: offset))
         partitions[index].range = nil
         partitions[index].epoch &+= 1
-        // They were of other records.
+        // The refusals were of other records.
         forgetRefusals(of: [partitions[index].place])
         if settings.counts { beginIncarnation(index, mark: mark) }
         partitions[index].ledger = OffsetLedger(startingAt: offset)
@@ -25,9 +25,9 @@ extension Shard where Ports: ~Copyable {
         partitions[index].state = .seeking(offset, again: now)
     }
 
-    /// Nobody's account says so in the changelog, before anything of the new log is committed. Beyond the last incarnation
-    /// that the changelog can name, where a record that somebody has put there has led, it is taken for the same log.
-    /// A log that was only cut keeps its mark.
+    /// The new incarnation is written to nobody's account in the changelog before anything of the new log is committed.
+    /// At the highest one that the changelog can express, as after a foreign record there, the new log is taken for the
+    /// same log. A log that was only truncated keeps its mark.
     mutating func beginIncarnation(_ index: Int32, mark: CountState? = nil) {
         partitions[index].incarnation = min(partitions[index].incarnation, CountState.highestIncarnation - 1) + 1
         partitions[index].noteMark(now)
@@ -36,7 +36,7 @@ extension Shard where Ports: ~Copyable {
         add(index, state, isRewrite: true, timestamp: partitions[index].timestamp, key: Self.nobody)
     }
 
-    /// The changelog has the count of a record with this timestamp. Only the highest of all is a mark: so marks grow.
+    /// The changelog has the count of a record with this timestamp. Only the highest is a mark, so marks only grow.
     mutating func markLog(_ index: Int32, _ counted: CountState, timestamp: Int64) {
         guard partitions[index].state == .running, now >= partitions[index].nextMark,
             counted == partitions[index].counts?.value.highest
@@ -47,23 +47,22 @@ extension Shard where Ports: ~Copyable {
         add(index, mark, isRewrite: false, timestamp: timestamp, key: Self.nobody)
     }
 
-    /// 0 where it has none.
+    /// 0 if the record has no timestamp.
     private static func bits(of timestamp: Int64) -> Int32 { Int32(truncatingIfNeeded: max(0, timestamp)) & .max }
 
-    /// The log reaches beyond what was counted, and is to be read from before it: that is the same log, or another one
-    /// that is longer already. In another one another record stands at the mark.
+    /// The log reaches beyond what was counted, and is to be read from before that: it is the same log, or another one
+    /// that is longer already. Another log has a different record at the mark.
     mutating func compareLog(_ index: Int32, in range: Range<Int64>) {
         if !readMark(index, in: range) { beginReading(index) }
     }
 
-    /// The log ends before what was taken of it. Where the mark still stands in it, brokers have lost its last records,
-    /// as in an unclean election, and what comes behind the mark may have come since; else it was made anew, as far as is
-    /// known.
+    /// The log ends before what was taken of it. If the mark is still in the log, brokers have lost the last records,
+    /// as in an unclean election, and records behind the mark may be new. Otherwise the log is taken to be recreated.
     mutating func goBack(_ index: Int32, in range: Range<Int64>) {
         if !readMark(index, in: range) { beginAnew(index, at: range.lowerBound) }
     }
 
-    /// False where there is no mark that says anything.
+    /// False if there is no usable mark.
     private mutating func readMark(_ index: Int32, in range: Range<Int64>) -> Bool {
         guard let secret = partitions[index].counts?.value.secret else { return false }
         let account = Self.nobody.withUnsafeBytes { secret.hash($0) }
@@ -80,13 +79,13 @@ extension Shard where Ports: ~Copyable {
         if partitions[index].isRead { ports.stop(place) }
         ports.read([Position(place, offset: mark.offset)])
         (partitions[index].isRead, partitions[index].isStopped) = (true, false)
-        // Nobody may take what is not known yet for where it begins.
+        // The position is unknown until the logs are compared: nothing may use it as the partition's beginning.
         partitions[index].hasPosition = false
         partitions[index].state = .comparing(mark, until: now + Self.comparesFor)
         return true
     }
 
-    /// What is read comes in: that nothing has come of a log says something. After a revocation all is asked again.
+    /// Records can arrive, so the absence of a record means something. After a revocation everything is asked again.
     var canCompare: Bool { revocation == nil && heldUpSince == nil && ending.isRunning }
 
     mutating func compare(_ message: Ports.Message, with mark: CountState, _ index: Int32) {
@@ -95,7 +94,7 @@ extension Shard where Ports: ~Copyable {
         compared(index, mark, isSame: Self.bits(of: message.timestamp) == mark.count)
     }
 
-    /// The mark is nil where nothing stands there any more.
+    /// The mark is nil if its record was not found.
     mutating func compared(_ index: Int32, _ mark: CountState?, isSame: Bool = false) {
         partitions[index].hasPosition = true
         if let range = partitions[index].range {

@@ -3,10 +3,10 @@ import PushmillStages
 
 /// Outputs: published, answered, sent again.
 extension Shard where Ports: ~Copyable {
-    /// After which a dead letter is tried again that is refused though it only names its message.
+    /// How long to wait before retrying a dead letter that was refused although it only names its message.
     static var letterPause: Duration { .seconds(10) }
 
-    /// Publishes what has become of the entry's message, or holds it.
+    /// Publishes the entry's current output, or holds it.
     mutating func publishCurrent(_ entry: UInt32) {
         if !poisonRecords.isEmpty, let poison = poisonRecords[refusedRecord(entry)] {
             if poison.isLetter, entries[entry].destination != .deadLetters { refuseCurrent(entry, poison.reason) }
@@ -48,7 +48,7 @@ extension Shard where Ports: ~Copyable {
             ports.holdCurrent(), tag: entries.tag(of: entry), isSuspect: isSuspect, now: now)
     }
 
-    /// The entry's record, as suspects and poison records are kept.
+    /// The entry's record, as `suspects` and `poisonRecords` keep it.
     func refusedRecord(_ entry: UInt32) -> RefusedRecord {
         RefusedRecord(position: source(of: entry), timestamp: entries[entry].timestamp)
     }
@@ -57,7 +57,7 @@ extension Shard where Ports: ~Copyable {
         Position(partitions[entries[entry].partition].place, offset: entries[entry].offset)
     }
 
-    /// What an acknowledgement is about to change begins to come from memory.
+    /// Starts to load the memory that an acknowledgment is about to change.
     mutating func prefetch(_ report: OutputReport<Ports.Output>) {
         guard settings.counts else { return }
         if let change = EntryTable.change(ofTag: report.tag) {
@@ -79,18 +79,18 @@ extension Shard where Ports: ~Copyable {
         entries[entry].isUnanswered = false
         if report.failure == nil { replacements = 0 }
         let index = entries[entry].partition
-        // Where an earlier one of its key was given up, one that comes back would overtake it. With transactions it fails
-        // that which holds its offset.
+        // If earlier outputs of its key may have been given up, an output that comes back is void: it would overtake
+        // them. With transactions it fails the transaction that holds its offset.
         let isVoid =
             entries[entry].epoch != partitions[index].epoch
             || report.failure != nil && partitions[index].isGivenUp && !settings.isTransactional
         let sequence = entries[entry].sequence
-        // What is void, or part of a transaction that fails, is not sent again.
+        // An output that is void, or part of a failing transaction, is not sent again.
         let returned = isVoid || settings.isTransactional ? nil : report.returned
         let answer = retries[entries[entry].destination == .deadLetters].answered(
             report.tag, report.failure, returned, sequence: sequence)
         if isVoid {
-            // A drain does not wait for this one.
+            // A drain must not wait for this entry.
             if entries[entry].epoch == partitions[index].epoch { partitions[index].unfinished -= 1 }
             entries.remove(entry)
         } else if let failure = report.failure {
@@ -102,7 +102,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func acknowledged(_ entry: UInt32) {
         if !settings.isTransactional { return complete(entry) }
-        // Done since it was published, but where it waits for an earlier one of its account.
+        // Done as soon as it was published, unless it waits for an earlier entry of its account.
         if entries[entry].state == .published { entries.remove(entry) }
     }
 
@@ -125,7 +125,7 @@ extension Shard where Ports: ~Copyable {
         ports.tell(.outputRefused(source.partition, offset: source.offset, reason: reason))
         entries[entry].state = .held
         if entries[entry].isNameOnly { lettersFrom = now + Self.letterPause }
-        // A dead letter that is refused only names its message from then on.
+        // Once a dead letter has been refused, the next one only names its message.
         if entries[entry].destination == .deadLetters { entries[entry].isNameOnly = true }
         entries[entry].destination = .deadLetters
         ports.ask(
@@ -139,14 +139,14 @@ extension Shard where Ports: ~Copyable {
         entries[entry].destination = .deadLetters
     }
 
-    /// What came back is sent again as soon as all that was sent is answered.
+    /// Outputs that came back are sent again once everything that was sent is answered.
     mutating func collectReturned() {
         guard !isReplacingProducer else { return }
         retries.outputs.collected(now: now)
         retries.letters.collected(now: now)
     }
 
-    /// Sends what is held, as far as the producer takes it.
+    /// Sends held outputs while the producer accepts them.
     mutating func sendHeld() {
         guard mayPublish, checkpoint.takesOutputs else { return }
         if !retries.outputs.isIdle { areOutputsHeld = true }
@@ -159,7 +159,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func sendHeld(isLetter: Bool) {
         var hasSent = false
-        // An output that is sent alone would wait for its batch to fill each time.
+        // Without a flush, each output that is sent alone would wait for its batch to fill.
         defer { if hasSent { ports.flush() } }
         while let held = retries[isLetter].next(now: now) {
             guard let entry = entries.index(ofTag: held.tag), entries[entry].state == .held else {
@@ -183,13 +183,13 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func sent(_ entry: UInt32, isLetter: Bool) {
         retries[isLetter].sent()
-        // It keeps its place in the order, whatever is sent again before it.
+        // With a new sequence number the output keeps its place in the order of sending.
         entries[entry].state = .published
         entries[entry].isUnanswered = true
         sequence &+= 1
         entries[entry].sequence = sequence
         guard settings.isTransactional else { return }
-        // While another output is held no message runs at all.
+        // While an ordinary output is held, no message runs at all.
         if isLetter { order.putOff(behind: entry, since: entries[entry].wakeUp, to: now, &entries) }
         completeInTransaction(entry)
         letGo(of: entry)

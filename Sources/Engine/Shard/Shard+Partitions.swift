@@ -122,7 +122,8 @@ extension Shard where Ports: ~Copyable {
         partitions[index].incarnation = highest?.incarnation ?? 0
         guard let range = partitions[index].range.take(), let highest else { return beginReading(index) }
         // If this group's members have not committed the offset, and the log ends before what was counted, the log was
-        // recreated, unless another process has read on, and counted, since both were asked for.
+        // recreated, unless another process has read on, and counted, since the log's end and the counts were asked
+        // for.
         if highest.offset >= range.upperBound {
             guard partitions[index].suspected == highest else {
                 partitions[index].suspected = highest

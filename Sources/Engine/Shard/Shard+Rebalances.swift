@@ -111,14 +111,14 @@ extension Shard where Ports: ~Copyable {
 
     /// Drops everything that this shard holds of the partition.
     private mutating func abandon(_ index: Int32) {
-        // Another member processes again what is not committed: the open transaction must not be.
+        // Another member will process again what is not committed, so the open transaction must be aborted.
         if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
             checkpoint.failTransaction()
         }
         restore.remove(index)
-        // Records in the producer's queue would be stored after the next owner's: old changes would count as the
-        // latest, and old outputs be seen last. The purge also takes back everything else in the queue, and may fail
-        // the producer if a batch is being sent.
+        // Records in the producer's queue would be stored after the next owner's, and old changes and outputs would
+        // count as the latest. The purge also takes back everything else in the queue, and may fail the producer if a
+        // batch is being sent.
         let isAwaited = hasUnanswered(index)
         dropEntries(of: index)
         if isAwaited { ports.purge(all: false) }

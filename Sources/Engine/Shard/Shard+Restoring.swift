@@ -2,9 +2,9 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// Counts that are restored from the changelog, between batches of messages.
+/// Restores counts from the changelog, between batches of messages.
 extension Shard where Ports: ~Copyable {
-    /// Records that are taken at once, so that messages do not wait for long.
+    /// How many records are taken at once: few enough that messages do not wait long.
     private static var restoringBatch: Int { 2000 }
     static var restoringPause: Duration { .milliseconds(50) }
 
@@ -36,10 +36,10 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// Gives what is to be told.
+    /// Returns the news to report.
     private static func takeReplica(from ports: inout Ports, into restore: inout ChangelogRestore) -> [ShardNews] {
         var news: [ShardNews] = []
-        // Nobody wakes the thread for what is left of a batch.
+        // Nothing wakes the thread for the rest of a batch.
         restore.mayHaveMore = false
         ports.takeReplica(limit: restoringBatch) { event in
             restore.mayHaveMore = true
@@ -63,9 +63,9 @@ extension Shard where Ports: ~Copyable {
         restore.applied()
     }
 
-    /// An owner that had lost the partition wrote behind its successor's back: what is right is written anew, unless
-    /// the changelog has it behind that already, as where it is read again from before what the disk has. False when
-    /// the disk failed.
+    /// An owner that had lost the partition wrote to the changelog after its successor: the right state is written
+    /// again, unless the changelog has that further on, as when it is read again from before the disk's position. False
+    /// if the disk failed.
     private mutating func rewrite(_ reading: ChangelogRestore.Reading) -> Bool {
         guard !reading.stale.isEmpty else { return true }
         let index = reading.partition
@@ -84,8 +84,8 @@ extension Shard where Ports: ~Copyable {
         return true
     }
 
-    /// What is wrong in its changelog, and stands behind what is right, is written anew: brokers would compact the log
-    /// to that. When all that was taken of it is done.
+    /// Once everything taken from the partition is done, restores it again: wrong records behind right ones are
+    /// corrected, because brokers would compact the log to the wrong ones.
     mutating func lookAgain(_ index: Int32) {
         guard partitions[index].isDrained, !restore.contains(index) else { return }
         partitions[index].state = .restoring

@@ -106,7 +106,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// Each refused record fails a producer. If so many in a row have stored nothing, a record is not the cause.
+    /// Each refused record fails a producer. If this many in a row have stored nothing, a record is not the cause.
     mutating func beginReplacement() {
         guard !isReplacingProducer else { return }
         isReplacingProducer = true

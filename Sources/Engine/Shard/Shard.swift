@@ -61,7 +61,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     // Checkpoints.
     var checkpoint: Checkpoint
-    /// The error of a step because of which the transaction is aborted.
+    /// The error of the step that failed, if the transaction is aborted because of it.
     var abortReason: String?
     var isDirty = false
     /// Messages done since marks were last made.
@@ -161,7 +161,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             if let resends = retries.letters.resendsAt { next = min(next, max(resends, lettersFrom, soon)) }
         }
         if checkpoint.takesChanges, !isReplacingProducer { next = min(next, changesDue) }
-        // By then a group or changelog may count as late, and what waits for it stops taking up room.
+        // By then the group or a changelog may count as late, and what waits for it stops taking up room.
         if changesUnstored + doneSinceMarks + doneInMarks > 0, !hasRoom { next = min(next, now + .milliseconds(250)) }
         // A thread that makes no turn for half a session timeout counts as having been away.
         if !servesNothing { next = min(next, now + settings.sessionTimeout / 4) }

@@ -1,6 +1,6 @@
 import PushmillStages
 
-/// The wake-ups of suspended entries, the earliest first: a binary heap of entries that know their places in it.
+/// The wake-ups of suspended entries, the earliest first: a binary heap in which each entry knows its place.
 struct WakeUps: ~Copyable {
     private var heap: [UInt32] = []
 
@@ -14,7 +14,7 @@ struct WakeUps: ~Copyable {
         rise(heap.count - 1, &entries)
     }
 
-    /// Nothing for one that is not in it.
+    /// Does nothing for an entry that is not in the heap.
     mutating func remove(_ entry: UInt32, _ entries: inout EntryTable) {
         let place = Int(entries[entry].heapIndex)
         guard place < heap.count, heap[place] == entry else { return }
@@ -26,7 +26,7 @@ struct WakeUps: ~Copyable {
         sink(place, &entries)
     }
 
-    /// The earliest that is due; call it until there is none.
+    /// Removes and returns the earliest entry that is due; the caller repeats this until it is nil.
     mutating func next(dueAt now: Instant, _ entries: inout EntryTable) -> UInt32? {
         guard let first = heap.first, entries[first].wakeUp <= now else { return nil }
         remove(first, &entries)
