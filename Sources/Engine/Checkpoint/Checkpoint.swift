@@ -2,39 +2,38 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// Brings what is done to the group, one checkpoint after the other. Two ways lead to an end: a commit; or a transaction
-/// that holds outputs, changelog and offsets. The shard performs each action and tells what came of it.
+/// Commits finished work to the group, one checkpoint after another: with an offset commit, or with a transaction that
+/// holds outputs, changelog records and offsets. The shard performs each action and reports its outcome.
 struct Checkpoint {
     enum State: Equatable {
         // At least once.
         case idle
-        /// The group is to answer the commit until then, or it is made again.
+        /// If the group has not answered by then, the commit is given up and made again.
         case committing(until: Instant)
 
         // Transactions.
-        /// A step is due from that time on, or another producer in the place of one that has failed.
+        /// The action is due at `from`: a transaction step, or the replacement of a failed producer.
         case step(Action, from: Instant)
-        /// Outputs are published into it.
+        /// Outputs are published into the transaction.
         case open
-        /// No output more; what was published is awaited, and changes of counts.
+        /// No more outputs are published; waits until all published outputs and all count changes are acknowledged.
         case closing
     }
 
     enum Action: Equatable {
         case none
-        /// Marks are made of all that is dirty, and the group is asked to take them.
+        /// Make marks of everything dirty and commit them.
         case commit
-        /// No answer came: the offsets belong to the next one.
+        /// No answer came: the offsets go into the next commit.
         case giveUpCommit
         case initialize
         case begin
-        /// Send at once what waits for its batch.
+        /// Send outputs and changes that wait for their batch at once.
         case flush
-        /// Marks are made of all that is dirty, for the transaction.
+        /// Make marks of everything dirty, for the transaction.
         case mark
         case addOffsets
         case endTransaction
-        /// The marks come to nothing.
         case dropMarks
         case abort
         /// Every partition goes back to its last commit.
@@ -42,7 +41,7 @@ struct Checkpoint {
         case replaceProducer
     }
 
-    /// How far a partition is at one moment.
+    /// A partition's progress at one moment.
     struct Mark {
         let partition: Int32
         let epoch: UInt32
@@ -56,10 +55,10 @@ struct Checkpoint {
 
     private static let answerPatience = (least: Duration.milliseconds(1500), most: Duration.seconds(6))
     private static let failurePatience = Duration.seconds(1)
-    /// How long a group may put commits off, as in a rebalance, before that is a failure, and then another one.
+    /// How long a group may put off commits, as in a rebalance, before each report of a failure.
     private static let retryPatience = Duration.seconds(30)
     private static let retryDelay = Duration.milliseconds(50)
-    /// A group that does not know this member is about to tell it so.
+    /// Delay after a refusal: a group that does not know this member is about to tell it so.
     private static let refusalDelay = Duration.milliseconds(200)
 
     let isTransactional: Bool
@@ -67,19 +66,19 @@ struct Checkpoint {
     private(set) var state: State
     /// The number of the checkpoint that is under way, or of the last one.
     private(set) var number: UInt32
-    /// The last one that the group has answered, or of which there was nothing to ask.
+    /// The last checkpoint that the group accepted, at least in part, or that had nothing to commit.
     private(set) var ended: UInt32 = 0
-    /// Twice as long after each commit that was given up, until an answer comes soon: a group may take long for each. Brokers
-    /// give a commit up themselves after five seconds (`offsets.commit.timeout.ms`).
+    /// How long to wait for an answer: doubled after each commit that was given up, as a group may always be slow,
+    /// until one is answered soon. Brokers give up themselves after five seconds (`offsets.commit.timeout.ms`).
     private var patience = Self.answerPatience.least
     private var due = Instant.past
     private var wanted: UInt32 = 0
     private var hasFailed = false
-    /// When the first of the commits was made that the group has not taken since it took one.
+    /// When the first commit after the last accepted one was made; nil if there is none.
     private var failsSince: Instant?
     private var toldAt = Instant.past
     private var begun = Instant.past
-    /// Transactions that were aborted one after the other.
+    /// Transactions aborted in a row.
     private var aborts = 0
 
     init(isTransactional: Bool, interval: Duration, number: UInt32 = 0) {
@@ -89,13 +88,13 @@ struct Checkpoint {
         state = isTransactional ? .step(.initialize, from: .past) : .idle
     }
 
-    /// Outputs may be published: there is a transaction for them, or none is needed.
+    /// Outputs may be published: a transaction is open, or none is needed.
     var takesOutputs: Bool { !isTransactional || state == .open }
 
-    /// The group has taken no commit for so long that no message is to wait for one.
+    /// The group has accepted no commit for so long that messages stop waiting for one.
     func isLate(_ now: Instant) -> Bool { failsSince.map { now > $0 + Self.failurePatience } ?? false }
 
-    /// The group puts off one commit after the other, and has taken none for long: true once in so long a time.
+    /// The group has put off commits for `retryPatience` and accepted none. True at most once in that time.
     mutating func isOverdue(_ now: Instant) -> Bool {
         guard let failsSince, now >= max(failsSince, toldAt) + Self.retryPatience else { return false }
         toldAt = now
@@ -105,7 +104,7 @@ struct Checkpoint {
     /// Changes of counts may be published.
     var takesChanges: Bool { takesOutputs || state == .closing }
 
-    /// The producer's name in the cluster is ours.
+    /// The producer has taken over its transactional ID, if it has one.
     var isInitialized: Bool {
         switch state {
         case .step(.initialize, _), .step(.replaceProducer, _): false
@@ -113,7 +112,7 @@ struct Checkpoint {
         }
     }
 
-    /// Marks have been made, and it has not ended.
+    /// Marks have been made and the checkpoint has not ended.
     var isUnderWay: Bool {
         switch state {
         case .committing, .step(.addOffsets, _), .step(.endTransaction, _): true
@@ -121,13 +120,13 @@ struct Checkpoint {
         }
     }
 
-    /// One that holds everything done by now is to begin as soon as it can. Gives its number, to be compared with `ended`.
+    /// Requests a checkpoint of all work done so far, as soon as possible. Returns its number, to compare with `ended`.
     mutating func want() -> UInt32 {
         wanted = number &+ 1
         return wanted
     }
 
-    /// What is to be done now. `unanswered`: outputs and changes that the brokers are not known to have.
+    /// The next action. `unanswered`: outputs and changes that the brokers are not known to have.
     mutating func advance(now: Instant, isDirty: Bool, unanswered: Int) -> Action {
         switch state {
         case .idle:
@@ -175,13 +174,13 @@ struct Checkpoint {
         switch state {
         case .idle, .open: hasFailed ? .past : isDirty ? (isWanted ? .past : due) : .never
         case .committing(let until): until
-        // The shard has times of its own for that.
+        // The shard keeps the times for these.
         case .step(.replaceProducer, _), .closing: .never
         case .step(_, let from): from
         }
     }
 
-    /// The group's answer to the commit of that number. False when nobody waits for it any more.
+    /// Handles the group's answer to the commit of that number. False if the commit was given up before.
     mutating func committed(_ number: UInt32, _ outcome: CommitAnswer, now: Instant) -> Bool {
         guard case .committing = state, number == self.number else { return false }
         state = .idle
@@ -197,14 +196,13 @@ struct Checkpoint {
         return true
     }
 
-    /// An output or a record of the changelog was not stored, or partitions were lost: the transaction must not be
-    /// committed.
+    /// The transaction must not be committed: an output or changelog record was not stored, or partitions were lost.
     mutating func failTransaction() {
         guard isTransactional else { return }
         hasFailed = true
     }
 
-    /// What came of a step. Gives what else is to be done at once.
+    /// Handles the outcome of a step. Returns the action that must follow at once.
     mutating func stepped(_ step: TransactionStep, _ outcome: TransactionResult, now: Instant) -> Action {
         let soon = now + Self.retryDelay
         switch (step, outcome) {
@@ -215,7 +213,7 @@ struct Checkpoint {
             state = .open
             due = now + interval
         case (.addOffsets, .done): state = .step(.endTransaction, from: now)
-        // The offsets may be part of the transaction or not: what is not known is not asked twice.
+        // The offsets may or may not be part of the transaction: an unknown outcome is not retried.
         case (.addOffsets, .retry): return abort(from: soon)
         case (_, .retry): if case .step(let action, _) = state { state = .step(action, from: soon) }
         case (.commit, .done):
@@ -239,12 +237,12 @@ struct Checkpoint {
 
     private mutating func beginAbort(_ now: Instant) -> Action {
         aborts = min(aborts + 1, 6)
-        // What has failed twice is likely to fail again: 0, 40, 80, ... 640 ms.
+        // A transaction that failed twice is likely to fail again, so aborts back off: 0, 40, 80, ... 640 ms.
         state = .step(.abort, from: aborts == 1 ? now : now + .milliseconds(10 << aborts))
         return .none
     }
 
-    /// The producer will take nothing any more: another is made. A commit does without it.
+    /// The producer takes nothing more and must be replaced. Offset commits do not need it.
     mutating func producerFailed(now: Instant) -> Action {
         guard isTransactional else { return .none }
         if case .step(.replaceProducer, _) = state { return .none }
@@ -253,7 +251,7 @@ struct Checkpoint {
         return wasUnderWay ? .dropMarks : .none
     }
 
-    /// With transactions everything since the last commit has come to nothing, or is committed: the group is asked.
+    /// With transactions, everything since the last commit was either aborted or committed: the group is asked which.
     mutating func replaced(_ works: Bool, now: Instant) {
         guard isTransactional else { return }
         state = works ? .step(.initialize, from: now) : .step(.replaceProducer, from: now + .milliseconds(500))
