@@ -1,46 +1,46 @@
-/// Faults that a build for the simulation can be made to have, one at a time, to show that they would be found. Every
-/// other build has none of them, and nothing that asks for them.
+/// Faults that can be planted in a simulation build, one at a time, to prove that the simulation finds them. Other
+/// builds contain neither the faults nor the code that asks for them.
 package enum PlantedFault: String, CaseIterable, Sendable {
-    /// What is published is done.
+    /// A record is done as soon as its output is published.
     case commitBeforeAcknowledgement
-    /// A transaction is committed that holds outputs of a partition which was lost since.
+    /// A transaction is committed although it holds outputs of a partition that was lost meanwhile.
     case commitOfFencedEpoch
     case offsetOfAbortedTransactionKept
     case countRestoredBeforeEnd
-    /// Counts are restored from a neighbour's changelog.
+    /// Counts are restored from a neighboring partition of the changelog.
     case countOfWrongPartition
     case changelogAfterOffsets
     case redeliveredCountedAgain
-    /// A producer without its gapless guarantee.
+    /// The producer runs without the gapless guarantee.
     case orderLostOnResend
     case deadlineBesideStage
     case revokedResultPublished
-    /// A record that is not the next one is taken without another look, after a seek too.
+    /// A gap before a record counts as done without being read again, even after a seek.
     case gapTakenForDone
     case offsetsWithoutGroupMetadata
-    /// A partition whose window is full is read on all the same.
+    /// A partition whose window is full is not paused.
     case pauseForgotten
-    /// Counts are what this instance has on its own disk.
+    /// Counts are taken from this instance's own disk; the changelog is not read.
     case instanceOwnCounts
-    /// Counts of a partition that comes back are taken as they were left.
+    /// A partition that comes back takes its counts as it left them.
     case staleCountsOnReturn
-    /// What a batch call of the client loses at a rebalance counts as a gap in the log.
+    /// Records that the client's batch call drops at a rebalance count as a gap in the log.
     case batchLossTakenForGap
     case wholeBatchDeadLettered
-    /// Nobody asks whether a commit has room for what is done beyond its position.
+    /// Records are taken without checking that a commit has room for the offsets done beyond its position.
     case metadataOverflow
-    /// No partition is read before the counts of all are there.
+    /// No partition is read before the counts of all partitions are restored.
     case leaderlessHoldsUpAll
     case duplicateTakenForNewLog
-    /// A log that was made anew is told by its end alone.
+    /// A recreated log is recognized only by its end.
     case longerLogTakenForOld
-    /// Records of the changelog that brokers refuse for their time are sent again as they were.
+    /// Changelog records that brokers refuse for their timestamp are resent without switching to event time.
     case clockAheadAbortsForEver
-    /// What is published and not committed has no bound.
+    /// The number of records published and not committed is unbounded.
     case exposureUnbounded
 
     #if PLANTED_FAULTS
-        /// Of runs that are played within `$planted.withValue`: others beside them have none.
+        /// The fault of a run within `$planted.withValue`. Concurrent runs outside have none.
         @TaskLocal package static var planted: PlantedFault?
 
         @inline(__always)
