@@ -4,22 +4,22 @@ package import PushmillStores
 package import PushmillTelemetry
 import Synchronization
 
-/// Keeps the contacts of the embedded store those of a compacted topic, on a thread of its own: of all its partitions, or
-/// of those that are asked for where it is co-partitioned with the input. Any thread asks which are there; the follower's
-/// own takes what it is to read, and says what it has. Everything but `stop` returns at once.
+/// Keeps the embedded store's contacts equal to a compacted topic, on its own thread: all partitions, or, if the topic
+/// is co-partitioned with the input, those that shards ask for. Any thread may ask which are served; the follower's
+/// thread takes the partitions to read and reports those it serves. Only `stop` and `wanted` wait.
 package final class ContactFollower: Sendable {
-    /// An input partition, and the shard that has it: another may have it before the one that has lost it is told.
+    /// An input partition and the shard that owns it: the next owner may ask before the former one learns of its loss.
     private struct User: Hashable {
         let place: TopicPartition
         let shard: Int
     }
 
     private struct State {
-        /// Who needs a partition: input partitions of its number, of each topic. Without partitions of their own, nobody.
+        /// Input partitions of any topic that need the contacts partition of their number; none unless co-partitioned.
         var users: Set<User> = []
         /// The needed partitions whose contacts have all been read.
         var served: Set<Int32> = []
-        /// All partitions of the topic are.
+        /// All partitions of the topic are served.
         var areAllServed = false
         var isEnding = false
         var read = 0
@@ -52,7 +52,7 @@ package final class ContactFollower: Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// Begins to bring the contacts that the partition's events need where they are not there yet.
+    /// True if the contacts that the partition's events need have been read. Otherwise begins to read them.
     package func isReady(_ partition: TopicPartition, for shard: Int) -> Bool {
         guard isCoPartitioned else { return isRestored }
         let (isNew, isServed) = state.withLock { state in
@@ -63,8 +63,8 @@ package final class ContactFollower: Sendable {
         return isServed
     }
 
-    /// The shard needs them no more; another one may. What the store has of them stays, and is not found. Who needs one again
-    /// later waits until the thread has said once more that it is served: it may be letting go of it.
+    /// The shard does not need these partitions; others may. Their contacts stay in the store but are not found. A
+    /// shard that needs one again waits until the thread, which may be dropping it, reports it as served again.
     package func forget(_ partitions: [TopicPartition], for shard: Int) {
         state.withLock { state in
             state.users.subtract(partitions.map { User(place: $0, shard: shard) })
@@ -84,14 +84,14 @@ package final class ContactFollower: Sendable {
         signal.wake()
     }
 
-    /// The partitions to follow; nil when the thread is to end. Waits for news until that time.
+    /// The partitions to follow; nil if the thread must end. Waits until `limit` at most, or until something changes.
     func wanted(until limit: Instant) -> Set<Int32>? {
         let left = limit.nanoseconds(since: TimeSource.system.now)
         signal.wait(nanoseconds: Int64(min(left, 60_000_000_000)))
         return state.withLock { $0.isEnding ? nil : $0.needed }
     }
 
-    /// The contacts of these are found, and go on to be until `wanted` is without them.
+    /// The store finds the contacts of these partitions, and goes on finding them until `wanted` leaves them out.
     func serve(_ partitions: Set<Int32>, areAll: Bool) {
         state.withLock { state in
             state.served = partitions.intersection(state.needed)
@@ -99,20 +99,20 @@ package final class ContactFollower: Sendable {
         }
     }
 
-    /// At most so many records are to be read, after which others are awaited.
+    /// At most `total` records are to be read before the ends of the partitions are reached.
     func begin(total: Int) { state.withLock { ($0.read, $0.total) = (0, total) } }
 
     func add(_ count: Int) { state.withLock { $0.read += count } }
 
-    /// What was read, and at most how much it will be: compaction leaves gaps.
+    /// The records read, and an upper bound of their total: compaction leaves gaps.
     var records: (read: Int, total: Int) { state.withLock { ($0.read, $0.total) } }
 
-    /// With nothing to follow there is nothing to wait for.
+    /// True as well if there is nothing to follow.
     var isRestored: Bool {
         state.withLock { isCoPartitioned ? $0.needed.isSubset(of: $0.served) : $0.areAllServed }
     }
 
-    /// Why the contacts keep the instance from being ready; nil where they do not.
+    /// Why the contacts keep the instance from being ready; nil if they do not.
     package var reason: (word: String, sentence: String)? {
         if isRestored { return nil }
         let (read, total) = records
@@ -121,20 +121,20 @@ package final class ContactFollower: Sendable {
     }
 }
 
-/// The partitions of a topic of contacts that are read here.
+/// The partitions of a contacts topic that this instance reads.
 struct FollowedPartitions {
     private(set) var all: Set<Int32> = []
-    /// They were read to their ends since they are followed.
+    /// Read to their ends since they have been followed.
     private(set) var served: Set<Int32> = []
-    /// And need not be read from their beginning again, while what is there stays in service.
+    /// Served, and not to be reread from their beginning. A partition that is reread stays served meanwhile.
     private(set) var whole: Set<Int32> = []
-    /// What each must still hold, or something newer, if it is the one that was read before.
+    /// The last record read of each: the log that was read before still holds it, or a newer one.
     var expected: [Int32: RecordPosition] = [:]
 
     var areServed: Bool { served == all }
     var areWhole: Bool { whole == all }
 
-    /// What is known of those that stay is kept.
+    /// Keeps what is known of the partitions that stay.
     mutating func become(_ partitions: Set<Int32>) {
         all = partitions
         served.formIntersection(partitions)
@@ -142,19 +142,19 @@ struct FollowedPartitions {
         expected = expected.filter { partitions.contains($0.key) }
     }
 
-    /// They have been read to their ends.
+    /// These partitions have been read to their ends.
     mutating func complete(_ partitions: Set<Int32>) {
         served.formUnion(partitions.intersection(all))
         whole.formUnion(partitions.intersection(all))
     }
 
-    /// Those that the topic does not have: it has so many.
+    /// The followed partitions that a topic with `count` partitions does not have.
     func missing(ofTopic count: Int) -> [Int32] { all.filter { $0 >= count }.sorted() }
 
-    /// How often it is asked how many it has. Events wait for those that are missing.
+    /// How often to ask for the topic's partition count. Events wait for missing partitions, so more often then.
     func looksEvery(ofTopic count: Int) -> Duration { missing(ofTopic: count).isEmpty ? .seconds(60) : .seconds(2) }
 
-    /// They are read from their beginning. True if any of them is followed.
+    /// These partitions must be reread from their beginning. True if any of them is followed.
     mutating func forget(_ partitions: Set<Int32>) -> Bool {
         whole.subtract(partitions)
         return !all.isDisjoint(with: partitions)

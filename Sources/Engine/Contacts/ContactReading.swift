@@ -3,18 +3,18 @@ import PushmillStages
 import PushmillStores
 import PushmillTelemetry
 
-/// The follower's thread: reads each partition of a topic of contacts from where the store has it, or from its beginning,
-/// and on.
+/// The follower's thread: reads each partition of a contacts topic from the store's position, or from its beginning,
+/// and keeps following it.
 struct ContactReading {
     /// After a failure.
     private static let pause = Duration.seconds(1)
     private static let batchSize = 10_000
-    /// Milliseconds for an answer of the brokers.
+    /// Milliseconds to wait for an answer from brokers.
     private static let patience: Int32 = 2000
     private static let tellsEvery = Duration.seconds(5)
     private static let asksEvery = Duration.seconds(2)
 
-    /// The partitions are not those that were read before.
+    /// These partitions are not the logs that were read before.
     private struct TopicMadeAnew: Error {
         let partitions: Set<Int32>
     }
@@ -26,13 +26,13 @@ struct ContactReading {
     private let log: Log
 
     private var followed = FollowedPartitions()
-    /// Others are to be read, or from elsewhere.
+    /// The partitions to read have changed, or their positions.
     private var isChanged = true
-    /// The topic's partitions.
+    /// How many partitions the topic has.
     private var count = 0
-    /// Those of which no leader has told what they hold: they are not read, and it is asked for again.
+    /// Partitions whose offset range no leader has told: they are not read, and the range is asked for again.
     private var unknown: Set<TopicPartition> = []
-    /// Those that could not be read at some time since the last look: they are not known to their ends.
+    /// Partitions that failed to be read since the last look: their ends may not have been reached.
     private var failed: Set<Int32> = []
     private var begin = Instant.past
     private var nextTelling = Instant.never
@@ -40,18 +40,18 @@ struct ContactReading {
     private var nextAsking = Instant.never
 
     private var topic: String { follower.topic }
-    /// Only the partitions that are asked for are followed.
+    /// Only partitions that shards ask for are followed.
     private var isCoPartitioned: Bool { follower.isCoPartitioned }
 
     init(
         _ properties: ClientProperties, of cluster: String, _ state: StateFile, _ follower: ContactFollower, _ log: Log
     ) {
         var properties = properties
-        // Nothing is skipped unnoticed.
+        // An offset out of range must be an error: nothing may be skipped silently.
         properties["auto.offset.reset"] = "error"
-        // Contacts trickle in; what has piled up is written more slowly than it is fetched.
+        // Contacts trickle in, and the store writes a backlog more slowly than it is fetched.
         properties["queued.max.messages.kbytes"] = "8192"
-        // Events wait for the end of a partition, which is known when a fetch has waited in vain.
+        // Events wait for the end of a partition, which is known only after a fetch has waited and brought nothing.
         if follower.isCoPartitioned { properties["fetch.wait.max.ms"] = "100" }
         self.properties = properties
         self.cluster = cluster
@@ -60,7 +60,7 @@ struct ContactReading {
         self.log = log
     }
 
-    /// The thread's life: reads what it is asked for, again and again where that fails.
+    /// The thread's main loop: reads what is wanted, and retries after failures.
     mutating func serve() {
         while !hasEnded(until: isIdle ? .never : .past) {
             if isIdle { continue }
@@ -78,7 +78,7 @@ struct ContactReading {
             "contacts cannot be read from their topic, trying again", [.contacts, .topic(topic), .error(error)])
     }
 
-    /// Until there is nothing to follow. Throws what may be over when it is tried again.
+    /// Returns if there is nothing to follow or the thread must end. Throws errors that may pass with another attempt.
     private mutating func follow() throws {
         let reader = try PartitionReader(properties, tellsEnds: true) { [log] level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .contacts, .error(text: message)])
@@ -91,7 +91,7 @@ struct ContactReading {
         }
     }
 
-    /// Follows what is wanted from now on. Waits for news until that time.
+    /// True if the thread must end. Otherwise takes over the wanted partitions. Waits for changes until `limit`.
     private mutating func hasEnded(until limit: Instant) -> Bool {
         guard let wanted = follower.wanted(until: limit) else { return true }
         guard isCoPartitioned else { return false }
@@ -186,7 +186,7 @@ struct ContactReading {
             throw TopicMadeAnew(partitions: Set(outOfLog.flatMap { affected(by: $0.partition) }))
         }
         if let error = batch.errors.first(where: \.error.isOfTopic)?.error { throw error }
-        // librdkafka asks for these again by itself, and reads the other partitions meanwhile.
+        // librdkafka retries these itself, and reads the other partitions meanwhile.
         for (_, error) in batch.errors { tell(error) }
         failed.formUnion(batch.errors.map(\.partition))
         try doDueWork(reader, &contacts)
@@ -213,12 +213,12 @@ struct ContactReading {
 
     private mutating func compare(_ position: RecordPosition) throws {
         guard let last = followed.expected.removeValue(forKey: position.partition) else { return }
-        // Compaction may have put a later one in its place.
+        // Compaction may have removed that record: then a later one comes first.
         guard position.offset == last.offset, position.timestamp != last.timestamp else { return }
         throw TopicMadeAnew(partitions: affected(by: position.partition))
     }
 
-    /// What is begun again with a partition: all, where contacts are not told apart.
+    /// The partitions to reread along with this one: all of them if the store does not keep contacts by partition.
     private func affected(by partition: Int32) -> Set<Int32> { isCoPartitioned ? [partition] : followed.all }
 
     private mutating func reach(
@@ -232,7 +232,7 @@ struct ContactReading {
         let reached = Set(ends.lazy.map { $0.partition }).intersection(followed.all).subtracting(before)
         guard !reached.isEmpty else { return }
         try contacts.see(reached, now: SystemTime.milliseconds)
-        // Without partitions of their own contacts are known to be gone when all of them were read.
+        // If contacts are not kept by partition, deleted ones are known only when all partitions have been read.
         if isCoPartitioned {
             try contacts.complete(reached)
         } else if before.union(reached) == followed.all {
@@ -248,7 +248,7 @@ struct ContactReading {
             [.contacts, .topic(topic), .count(follower.records.read), .seconds(Double(took) / 1_000_000_000)])
     }
 
-    /// Does what is due by the clock.
+    /// Does the periodic work that is due.
     private mutating func doDueWork(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         let now = TimeSource.system.now
         if !follower.isRestored, now >= nextTelling {
@@ -271,6 +271,6 @@ struct ContactReading {
 }
 
 extension LogField {
-    /// Lines about contacts name the stage that looks them up.
+    /// Log lines about contacts name the stage that looks them up.
     fileprivate static let contacts = LogField.stage(ContactStage.entry.name)
 }
