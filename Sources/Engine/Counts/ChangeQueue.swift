@@ -1,21 +1,21 @@
 import PushmillStages
 import PushmillStores
 
-/// Settled counts of one partition on their way to the changelog, in the order in which they were settled. Keys stand one
-/// behind the other in one buffer. Where a record was not stored, it is published again, alone, and then all behind it,
-/// stored or not: so an account's last record in the log is its highest.
+/// Settled counts of one partition on their way to the changelog, in the order in which they were settled. Their keys
+/// are concatenated in one buffer. If a record was not stored, it is published again, alone, and then all after it,
+/// stored or not: thus an account's last record in the log is its highest.
 struct ChangeQueue {
     struct Change {
         let account: AccountHash
         let state: CountState
-        /// Of the event that was counted, in milliseconds since 1970.
+        /// The timestamp of the counted event, in milliseconds since 1970.
         let timestamp: Int64
-        /// It says what is known anyway, and is no event's.
+        /// Repeats what is known and belongs to no event.
         let isRewrite: Bool
         fileprivate var isStored = false
-        /// Where the changelog has it; negative where brokers did not say, as of a record that they had already.
+        /// Its offset in the changelog; negative if brokers did not say, as for a record that they already had.
         fileprivate(set) var storedAt: Int64 = -1
-        /// The timestamp that its record has; -1 where the client chose it.
+        /// The timestamp of its record; -1 if the client chose it.
         fileprivate(set) var recordTime: Int64 = -1
         fileprivate let keyLength: Int32
         fileprivate var keyStart: Int
@@ -30,30 +30,30 @@ struct ChangeQueue {
     private var first = 0
     /// The index of the first change that is not published.
     private var next = 0
-    /// The number of the first of `list`. The numbers go on where all is removed, so that a late answer finds nothing.
+    /// The number of the first element of `list`. Numbers continue after `removeAll`, so a late report matches nothing.
     private var sequence: UInt32 = 0
     private var unanswered = 0
-    /// So many may be on their way: half of those of which brokers have refused one, perhaps for its batch's size.
+    /// How many may be in flight: half of those of which brokers refused one, perhaps for the size of its batch.
     private var most = Int.max
     /// How many changes the changelog is not known to have.
     private(set) var unstored = 0
-    /// Rewrites that are here, stored or not.
+    /// Rewrites in the queue, stored or not.
     private(set) var rewrites = 0
-    /// When the changelog took one last, or the first began to wait.
+    /// When the changelog last stored one, or when the first began to wait.
     private var waitsSince = Instant.past
 
-    /// The first that was not stored, until all that is on its way is answered.
+    /// The index of the first that was not stored, until everything in flight is answered.
     private var failed: Int?
-    /// The next is one that was not stored: nothing else is published before it is.
+    /// The next is one that was not stored: nothing else is published until it is stored.
     private var isAlone = false
     private var failures = 0
     private var pausedUntil = Instant.past
-    /// Brokers have refused one, perhaps for its time: the next ones carry their events' instead of this machine's, or
-    /// this machine's again.
+    /// Brokers refused one, perhaps for its timestamp: the next records switch from this machine's time to that of
+    /// their events, or back.
     private var wasRefused = false
     private(set) var carriesEventTime = false
 
-    /// The timestamp of the first event whose change is still here.
+    /// The timestamp of the first event whose change is still in the queue.
     var timestamp: Int64? { first < list.count ? list[first].timestamp : nil }
 
     mutating func add(
@@ -71,19 +71,18 @@ struct ChangeQueue {
         if isRewrite { rewrites += 1 }
     }
 
-    /// The changelog has taken none for so long that nothing is to wait for this partition's.
+    /// The changelog has stored none for so long that nothing else waits for this partition's changes.
     func isLate(_ now: Instant) -> Bool { unstored > 0 && now > waitsSince + Self.patience }
 
-    /// When the next may be published; nil where there is none, or an answer must come first.
+    /// When the next may be published; nil if there is none, or if a report must come first.
     var due: Instant? {
         guard next < list.count, failed == nil, unanswered < most, !isAlone || unanswered == 0 else { return nil }
         return pausedUntil
     }
 
-    /// The next to be published is a rewrite.
     var isRewriteNext: Bool { next < list.count && list[next].isRewrite }
 
-    /// The next to be published, and its number.
+    /// The next to publish and its number; nil if none is due.
     func nextUnpublished(_ now: Instant) -> (sequence: UInt32, change: Change)? {
         guard let due, due <= now else { return nil }
         return (sequence &+ UInt32(next), list[next])
@@ -102,13 +101,13 @@ struct ChangeQueue {
         unanswered += 1
     }
 
-    /// One that was published and not answered; nil for the number of one that has gone.
+    /// The published change with this number; nil if it was popped or removed.
     subscript(sequence: UInt32) -> Change? {
         let index = Int(sequence &- self.sequence)
         return index >= first && index < next ? list[index] : nil
     }
 
-    /// The changelog has this change, which is still here. True when others waited for that.
+    /// The changelog has stored this change, which must still be in the queue. True if others waited for that.
     mutating func stored(_ sequence: UInt32, at offset: Int64, now: Instant) -> Bool {
         let othersWaited = isAlone || unanswered >= most
         unanswered -= 1
@@ -120,9 +119,9 @@ struct ChangeQueue {
         return endFailure(.past) || othersWaited
     }
 
-    /// The changelog has not stored this change, which is still here.
+    /// The changelog has not stored this change, which must still be in the queue.
     mutating func failed(_ sequence: UInt32, isRefused: Bool, _ now: Instant) {
-        // The others of the batch are told of one after the other. What is refused alone is no batch.
+        // Only a batch's first refusal halves the bound: the rest is reported one by one. One alone is no batch.
         if isRefused, !wasRefused, unanswered > 1 { most = min(most, unanswered) / 2 }
         unanswered -= 1
         let index = Int(sequence &- self.sequence)
@@ -131,7 +130,7 @@ struct ChangeQueue {
         _ = endFailure(now)
     }
 
-    /// False where there was none, or more is to be answered.
+    /// False if nothing has failed, or if reports are outstanding.
     private mutating func endFailure(_ now: Instant) -> Bool {
         guard unanswered == 0, let again = failed.take() else { return false }
         for index in again..<next where list[index].isStored {
@@ -151,7 +150,7 @@ struct ChangeQueue {
         wasRefused = false
     }
 
-    /// Takes out the first, once the changelog has it.
+    /// Removes the first if the changelog has stored it.
     mutating func popStored() -> Change? {
         guard first < next, list[first].isStored else { return nil }
         let change = list[first]
@@ -181,7 +180,7 @@ struct ChangeQueue {
         changeTime()
     }
 
-    /// What was counted has come to nothing. What only says again what is known is to be published once more.
+    /// Drops the counts of events that come to nothing. Rewrites are to be published again.
     mutating func removeCounted(now: Instant) {
         let former = self
         removeAll()

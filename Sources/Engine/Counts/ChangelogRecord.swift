@@ -2,21 +2,21 @@ import PushmillPayload
 import PushmillStages
 package import PushmillStores
 
-/// A count as the changelog has it.
+/// The encoding of a count in the changelog.
 ///
-/// The key is the recipient's length (32 bits, big-endian), the recipient and the app. The value is, in decimal, the count,
-/// the source offset of the last event counted and, unless it is 0, the incarnation of that log: `3 120045`, `3 120045 1`.
-/// A count alone is of an unknown event, as is no value, which is a count of 0. Nobody's account, whose recipient and app are
-/// empty, tells which log it is (`Shard+NewLogs`).
+/// The key is the recipient's length (32 bits, big-endian), the recipient and the app. The value is, in decimal, the
+/// count, the source offset of the last event counted and, unless it is 0, the incarnation of that log: `3 120045`,
+/// `3 120045 1`. A count alone belongs to an unknown event, and so does a tombstone, which is a count of 0. The account
+/// of nobody, with an empty recipient and app, identifies the log (`Shard+NewLogs`).
 ///
-/// In version 2 this comes after a mark, and may have more behind it, each with a name, which is passed over where it is not
-/// known: `v2 3 120045 1 name=value`. A release must not need what the one before it would lose. Later versions have marks
-/// of their own. The key has no version: compaction goes by its bytes.
+/// In version 2 a mark precedes the value, and named parts may follow it, which a reader skips if it does not know
+/// them: `v2 3 120045 1 name=value`. A release must not need a part that the release before it would drop. Later
+/// versions have their own marks. The key has no version because compaction compares its bytes.
 package enum ChangelogRecord {
     private static let mark = UInt8(ascii: "v")
     private static let prefix = MemoryLayout<UInt32>.size
 
-    /// Why a record is none of ours.
+    /// Why a record is not a count of ours.
     package enum Malformed: Error, Equatable {
         case noKey
         /// The key ends before the recipient does.
@@ -24,7 +24,7 @@ package enum ChangelogRecord {
         case notACount
         case notAnOffset
         case notAnIncarnation
-        /// A record of ours, of a version that is not known here: what it counts is not known either.
+        /// Ours, but of a version that this release does not know: its count is unknown too.
         case version(Int)
 
         package var reason: String {
@@ -39,7 +39,7 @@ package enum ChangelogRecord {
         }
     }
 
-    /// Replaces the bytes by the key.
+    /// Replaces the bytes with the key.
     package static func encodeKey(
         _ recipient: UnsafeRawBufferPointer, _ app: UnsafeRawBufferPointer, into bytes: inout [UInt8]
     ) {
@@ -49,7 +49,7 @@ package enum ChangelogRecord {
         bytes.append(contentsOf: app)
     }
 
-    /// The two are parts of the key.
+    /// Both results point into the key.
     package static func account(
         _ key: UnsafeRawBufferPointer?
     ) throws(Malformed) -> (recipient: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer) {
@@ -63,7 +63,7 @@ package enum ChangelogRecord {
         )
     }
 
-    /// Replaces the bytes by the value. A count below 0 is written as 0.
+    /// Replaces the bytes with the value. A count below 0 is written as 0.
     package static func encode(
         _ state: CountState, version: FormatVersion = .current, into bytes: inout [UInt8]
     ) {
@@ -76,7 +76,7 @@ package enum ChangelogRecord {
         append(UInt64(max(0, state.count)), to: &bytes)
         if state.offset < 0, state.incarnation == 0 { return }
         bytes.append(space)
-        // An event that is not known, of a log that is.
+        // An unknown event of a known log.
         if state.offset < 0 { bytes.append(UInt8(ascii: "-")) }
         append(state.offset < 0 ? 1 : UInt64(state.offset), to: &bytes)
         guard state.incarnation > 0 else { return }
@@ -84,7 +84,7 @@ package enum ChangelogRecord {
         append(UInt64(state.incarnation), to: &bytes)
     }
 
-    /// What is beyond the limits of `CountState` is malformed, as is a second way to write the same.
+    /// Values beyond the limits of `CountState` are malformed, and so is any other spelling of the same state.
     package static func state(_ value: UnsafeRawBufferPointer?) throws(Malformed) -> CountState {
         guard let value else { return CountState(count: 0) }
         var rest = try value.first == mark ? content(of: value) : value[...]
@@ -130,7 +130,7 @@ package enum ChangelogRecord {
         bytes.append(zero + UInt8(truncatingIfNeeded: number % 10))
     }
 
-    /// Takes a number off the beginning. Nil where none is there, or a greater one, or one with zeros before it.
+    /// Removes a number from the front. Nil if there is none, if it is greater than `most`, or if it has leading zeros.
     private static func number(_ rest: inout Slice<UnsafeRawBufferPointer>, through most: UInt64) -> UInt64? {
         let digits = rest.prefix { $0 &- zero <= 9 }
         guard let number = DecimalText.read(digits), number <= most, digits.count == 1 || digits.first != zero
@@ -140,15 +140,14 @@ package enum ChangelogRecord {
     }
 }
 
-/// The counts that the records of one partition of a changelog come to, in memory: for those who look at them or put them
-/// right.
+/// The counts in the records of one changelog partition, in memory, for commands that show or correct them.
 package struct ChangelogView {
     /// By the records' keys.
     private var states: [[UInt8]: CountState] = [:]
 
     package init() {}
 
-    /// Of two records of an account that of the later event is right; of two of the same event the last one.
+    /// The record of an account's later event wins; of two records of the same event, the last.
     package mutating func apply(key: [UInt8]?, value: [UInt8]?) throws(ChangelogRecord.Malformed) {
         guard let key else { throw .noKey }
         let state = try Self.state(key, value)
@@ -166,10 +165,10 @@ package struct ChangelogView {
         }
     }
 
-    /// The account's state, 0 of an unknown event where there is none.
+    /// The account's state; a count of 0 of an unknown event if there is none.
     package func state(ofKey key: [UInt8]) -> CountState { states[key] ?? CountState(count: 0) }
 
-    /// The keys of the counts, or of one recipient's, but for nobody's, and those that are 0 unless they are meant too.
+    /// The keys that `isMeant` accepts, of all counts or of one recipient's: by default those above 0; never nobody's.
     package func keys(of recipient: [UInt8]?, _ isMeant: (CountState) -> Bool = { $0.count > 0 }) -> [[UInt8]] {
         states.filter { isMeant($0.value) }.keys.filter { key in
             key.withUnsafeBytes { key in
@@ -179,7 +178,7 @@ package struct ChangelogView {
         }
     }
 
-    /// Every count but 0, or one recipient's, as JSON Lines. Returns their number.
+    /// Exports every count above 0, or one recipient's, as JSON Lines. Returns their number.
     package func exportLines(recipient: [UInt8]? = nil, _ body: ([UInt8]) -> Void) -> Int {
         var lines = LineBatch()
         for key in keys(of: recipient).sorted(by: { $0.lexicographicallyPrecedes($1) }) {

@@ -2,48 +2,48 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// Counts of partitions on their way from the changelog: which are read, and what was taken of them and not yet applied.
+/// The restore of counts from the changelog: which partitions are read, and the rows taken but not yet applied.
 struct ChangelogRestore {
     struct Reading {
-        /// The shard's number.
+        /// The partition's number within the shard.
         let partition: Int32
-        /// The changelog's partition, which is the input's.
+        /// The changelog partition, which has the number of the input partition.
         let number: Int32
         let secret: AccountSecret
-        /// What the log must still hold, or something newer, if it is the one that was read before.
+        /// The last record read before: the same log still holds it, or a newer one.
         var expected: RecordPosition?
         var rows: [(account: AccountHash, state: CountState)] = []
-        /// Where in `keys` the keys of the rows stand.
+        /// The places of the rows' keys in `ChangelogRestore.keys`.
         var keys: [Range<Int>] = []
         var last: RecordPosition?
         /// The offset that is read next.
         var next: Int64
         var isWhole = false
-        /// Everything before this offset was read, when it was whole.
+        /// Everything before this offset has been read, as of the last end event.
         var end: Int64?
-        /// The log is another than before: what is still coming of it by the old way says nothing.
+        /// The log is not the one that was read before: events from the former start are ignored.
         var isAnew = false
-        /// It has a record of a version that is not known here: it is not read on, and never whole.
+        /// It has a record of a version that this release does not know: reading stops, and it never becomes whole.
         var isNewer = false
-        /// Told already: an open transaction stands before the end.
+        /// It has been reported that an open transaction precedes the end.
         var isHeldUp = false
         var count = 0
-        /// Rows of it that were lower than what is known: an owner that had lost it may have written them. By account.
+        /// Rows lower than the known state, by account: an owner that had lost the partition may have written them.
         var stale: [AccountHash: (key: [UInt8], timestamp: Int64)] = [:]
     }
 
-    /// Partitions that are read at once; the others wait their turn.
+    /// How many partitions are read at once; the others wait their turn.
     private static let width = 512
 
     private var waiting: [Int32] = []
     var reading: [Reading] = []
-    /// The last look at the changelog has brought something.
+    /// The last poll of the changelog returned something.
     var mayHaveMore = false
-    /// Others are to be read, or from elsewhere.
+    /// The partitions to read have changed, or their starts.
     private(set) var isChanged = false
-    /// The keys of rows that were taken and not applied.
+    /// The keys of rows taken and not yet applied.
     private var keys: [UInt8] = []
-    /// A buffer for the values of records that are written.
+    /// A reusable buffer for the values of changelog records to publish.
     var value: [UInt8] = []
 
     var isIdle: Bool { waiting.isEmpty && reading.isEmpty }
@@ -72,7 +72,7 @@ struct ChangelogRestore {
         return Array(waiting[..<count])
     }
 
-    /// The secret is that of the partition's counts.
+    /// `secret` is that of the partition's counts.
     mutating func begin(_ partition: Int32, number: Int32, _ secret: AccountSecret, from last: RecordPosition?) {
         reading.append(
             Reading(
@@ -81,14 +81,14 @@ struct ChangelogRestore {
         isChanged = true
     }
 
-    /// Everything that is read by now, and from where.
+    /// The partitions to read, and where to start.
     mutating func takeStarts() -> [RecordPosition] {
         isChanged = false
         for index in reading.indices { reading[index].isAnew = false }
         return reading.filter { !$0.isNewer }.map { RecordPosition(partition: $0.number, offset: $0.next) }
     }
 
-    /// The log is another one than that which was read before.
+    /// The log is not the one that was read before.
     private mutating func beginAnew(_ index: Int) -> ShardNews {
         let former = reading[index]
         reading[index] = Reading(
@@ -98,10 +98,10 @@ struct ChangelogRestore {
         return .changelogAnew(partition: former.number)
     }
 
-    /// Partitions that have turned out so since the last starts: their counts are to be forgotten.
+    /// Partitions found to have another log since the last `takeStarts`: their counts must be forgotten.
     var anew: [Int32] { reading.filter(\.isAnew).map(\.partition) }
 
-    /// Gives what is to be told of it.
+    /// Returns news to report, if there is any.
     mutating func take(_ event: ChangelogEvent) -> ShardNews? {
         switch event {
         case .record(let number, let offset, let timestamp, let key, let value):
@@ -132,7 +132,7 @@ struct ChangelogRestore {
             return nil
         }
         if let expected = reading[index].expected.take() {
-            // Compaction may have put a later one in its place, and a broker that stamps records tells its own time.
+            // Compaction may leave a later record in its place, and the time is -1 if a broker stamps the records.
             if position.offset == expected.offset, position.timestamp >= 0, expected.timestamp >= 0,
                 position.timestamp != expected.timestamp
             {
@@ -161,7 +161,7 @@ struct ChangelogRestore {
         return problem
     }
 
-    /// nil for one that is not read, or of which what comes says nothing.
+    /// nil if the partition is not read, or if its events are ignored.
     func index(ofNumber number: Int32) -> Int? {
         reading.firstIndex { $0.number == number && !$0.isAnew && !$0.isNewer }
     }

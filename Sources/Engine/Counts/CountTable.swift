@@ -2,30 +2,30 @@ import CPushmillMemory
 import Glibc
 import PushmillStores
 
-/// Accounts in one block of memory: open addressing with linear probing, Robin Hood's way. An account's home is its hash's share of the
-/// table, so that cells stand nearly in the order of their hashes, and a table may have any size.
+/// Accounts in one block of memory: open addressing with linear probing and Robin Hood insertion. An account's home is
+/// proportional to its hash, so cells are nearly in hash order and a table may have any size.
 ///
-/// Numbers of cells are good until `insert`, `evict` or `resize`.
+/// Cell indices are valid until the next `insert`, `evict` or `resize`.
 struct CountTable: ~Copyable {
     static let smallest = 64
 
     private var cells = CountTable.allocate(CountTable.smallest)
     private(set) var capacity = CountTable.smallest
     private(set) var count = 0
-    /// Of these: accounts that must stay.
+    /// How many of these accounts must stay in memory.
     private(set) var heldCount = 0
 
     deinit { Self.free(cells, capacity) }
 
     var byteCount: Int { capacity * MemoryLayout<CountCell>.stride }
 
-    /// How many accounts fit into so many cells: beyond it probing becomes long.
+    /// How many accounts fit into `capacity` cells: beyond that, probing takes long.
     static func room(_ capacity: Int) -> Int { capacity / 16 * 13 }
 
-    /// There is no room for another account, but for a few where nothing can be evicted.
+    /// The reserve above `room`, for accounts that come when nothing can be evicted, is used up.
     var isCrowded: Bool { count >= capacity / 16 * 15 }
 
-    /// How many cells so many accounts need.
+    /// How many cells `count` accounts need.
     static func capacity(for count: Int) -> Int { max(smallest, (count + 12) / 13 * 16) }
 
     func prefetch(_ account: AccountHash) { pushmill_prefetch(cells + home(account.high)) }
@@ -42,8 +42,8 @@ struct CountTable: ~Copyable {
         }
     }
 
-    /// The account is not there yet, and one cell more than it needs is free. Who is farther from home goes first, so that
-    /// nobody is far.
+    /// The account must not be in the table, and at least two cells must be free. A cell farther from its home
+    /// displaces one that is nearer, so no cell is far from home.
     mutating func insert(_ cell: CountCell) {
         precondition(count + 1 < capacity)
         count += 1
@@ -68,7 +68,7 @@ struct CountTable: ~Copyable {
         }
     }
 
-    /// Keeps the next round of the clock's hand from evicting it.
+    /// Marks the account as referenced: the next round of the clock hand does not evict it.
     @inline(__always)
     func touch(_ at: Int) { cells[at].flags.insert(.referenced) }
 
@@ -76,8 +76,8 @@ struct CountTable: ~Copyable {
         (0..<capacity).reduce(0) { longest, at in cells[at].isUsed ? max(longest, distance(at)) : longest }
     }
 
-    /// Evicts an account that nothing holds, near the home of this one, so that no piece of the table becomes fuller than
-    /// others. One that was referenced since it was last considered is left, once. False where there is none to be found.
+    /// Evicts an account that nothing holds, near the home of this one, so that the table stays evenly full. An account
+    /// referenced since it was last considered is spared once. False if none is found.
     mutating func evict(near account: AccountHash) -> Bool {
         let first = (home(account.high) + Int(account.low & 15)) % capacity
         for _ in 0..<2 {
@@ -97,7 +97,7 @@ struct CountTable: ~Copyable {
         return false
     }
 
-    /// Those behind it that are not at home move up by one: no cell is ever marked as deleted.
+    /// Moves the cells after it that are not at home back by one: no cell is ever marked as deleted.
     private mutating func remove(_ at: Int) {
         count -= 1
         var (hole, at) = (at, next(at))
@@ -108,12 +108,12 @@ struct CountTable: ~Copyable {
         memset(cells + hole, 0, MemoryLayout<CountCell>.stride)
     }
 
-    /// A table of another size. Where not all fit into it, as many as there is room for stay, and those that are held. Both
-    /// are gone through in the order of the hashes: memory of the old one is given back as that of the new one is taken.
+    /// Changes the size. If not all accounts fit, the held ones stay, and as many others as there is room for. Both
+    /// tables are traversed in hash order: the old one's memory is given back while the new one's is taken.
     mutating func resize(to capacity: Int) {
         precondition(heldCount + 1 < capacity)
         let (old, oldCapacity) = (cells, self.capacity)
-        // Of those that nothing holds, by their hash: the table becomes evenly full.
+        // Accounts that nothing holds are chosen by their hash, so that the table is evenly full.
         var others = max(0, Self.room(capacity) - heldCount)
         let share = others * 256 / max(1, count - heldCount)
         cells = Self.allocate(capacity)
@@ -168,19 +168,19 @@ struct CountCell {
     struct Flags: OptionSet {
         let rawValue: UInt64
 
-        /// An account is here: memory that was never written is free cells.
+        /// The cell holds an account. Memory that was never written is free cells.
         static let used = Flags(rawValue: 1)
-        /// It was looked up since it was last considered for eviction.
+        /// The account was looked up since it was last considered for eviction.
         static let referenced = Flags(rawValue: 2)
-        /// A row of it waits to be written behind: the disk has an earlier one, or none.
+        /// A row of the account waits for the write-behind: the disk has an earlier state or none.
         static let pending = Flags(rawValue: 4)
-        /// The state is in no changelog yet.
+        /// The changelog does not have the state yet.
         static let changed = Flags(rawValue: 8)
-        /// It belongs to the batch that is being loaded.
+        /// The account belongs to the batch that is being loaded.
         static let wanted = Flags(rawValue: 16)
 
         static let all: Flags = [.used, .referenced, .pending, .changed, .wanted]
-        /// With any of these the account must stay in memory.
+        /// An account with any of these flags must stay in memory.
         static let holding: Flags = [.pending, .changed, .wanted]
     }
 
@@ -189,7 +189,7 @@ struct CountCell {
 
     let high: UInt64
     let low: UInt64
-    /// 12 bits of incarnation, 46 of offset plus one, 5 of flags: without these, later states are greater.
+    /// 12 bits of incarnation, 46 of offset + 1, 5 of flags. Without the flags, a later state is greater.
     private var word: UInt64
     private var count: Int32
     /// The last unfinished entry that changed it; 0 for none.
@@ -224,7 +224,7 @@ struct CountCell {
         }
     }
 
-    /// What is beyond the limits becomes the limit: the codec of the changelog lets nothing of that in.
+    /// Clamps to the limits; the changelog's codec lets nothing beyond them in.
     private static func pack(_ state: CountState) -> UInt64 {
         let incarnation = UInt64(min(state.incarnation, CountState.highestIncarnation))
         let offset = UInt64(min(max(state.offset, -1), CountState.highestOffset) + 1)

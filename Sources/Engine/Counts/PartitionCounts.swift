@@ -2,15 +2,15 @@ package import PushmillStores
 
 /// The counts of one partition: those in memory, within a budget, and the disk behind them. Owned by one thread.
 ///
-/// An account in memory has its live state, which messages see and change. A state that the changelog has acknowledged
-/// waits, beside it, to be written behind. What is changed, waits or has an unfinished entry stays in memory.
+/// Messages see and change the live state of an account. A state that the changelog has acknowledged waits separately
+/// for the write-behind. Accounts that are changed, waiting or used by an unfinished entry stay in memory.
 package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     package typealias Row = (account: AccountHash, state: CountState)
 
     let disk: Disk
-    /// The key of the hash of accounts.
+    /// The key with which accounts are hashed.
     package let secret: AccountSecret
-    /// Bytes of memory. What must stay in memory does so beyond it. May be changed as partitions come and go.
+    /// Bytes of memory. Accounts that must stay may exceed it. May change as partitions come and go.
     package var budget: Int
     private let undoes: Bool
 
@@ -19,27 +19,27 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     private var wanted: [AccountHash] = []
     private var missing: [AccountHash] = []
     private var found: [Row] = []
-    /// The live states of accounts before their first change of the open transaction.
+    /// The live states of accounts before their first change in the open transaction.
     private var undo: [Row] = []
 
-    /// Acknowledged and not on the disk yet, of accounts in memory; an account's later state is behind its earlier one.
+    /// States acknowledged but not yet on disk, of accounts in memory; an account's later state follows an earlier one.
     private var rows: [Row] = []
     private var rowsToCompact = fewestToCompact
-    /// The rows that are being written, sorted, each account's once; so many are.
+    /// The rows being written, sorted, one per account. The first `written` are done.
     private var writing: [Row] = []
     private var written = 0
     private var writingPosition: RecordPosition?
-    /// So many a disk that is full has not taken while they were restored.
+    /// How many rows a full disk has refused during a restore.
     private var rowsRefused = 0
-    /// More than are written at once, unless the disk fails.
+    /// More rows than are written at once, unless the disk fails.
     private static var fewestToCompact: Int { 131_072 }
     private static var keptCapacity: Int { 16_384 }
 
-    /// The highest state of any account that the changelog is known to have, by incarnation and offset; nil where there is
+    /// The highest state of any account that the changelog is known to have, by incarnation and offset; nil if there is
     /// none. Its count means nothing.
     package private(set) var highest: CountState?
     private var restored: RecordPosition?
-    /// Accounts of which the last record that was restored is lower than what is known.
+    /// Accounts whose last restored record is lower than the known state.
     private var staleAccounts: Set<AccountHash> = []
 
     package init(disk: Disk, budget: Int, undoes: Bool) {
@@ -50,17 +50,16 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         highest = disk.highest
     }
 
-    /// Begins to fetch the account's memory.
     package func prefetch(_ account: AccountHash) { table.prefetch(account) }
 
-    /// Says that a message of the next batch is the account's, and begins to fetch its memory.
+    /// The next `load` brings the account into memory. Prefetches its cell.
     package mutating func want(_ account: AccountHash) {
         table.prefetch(account)
         wanted.append(account)
     }
 
-    /// Brings all that is wanted into memory, by one read of the disk. Accounts that are nowhere have a count of 0. False
-    /// when the disk failed: nothing has changed, and it may be called again.
+    /// Brings all wanted accounts into memory with one read of the disk. Accounts found nowhere have a count of 0.
+    /// False if the disk failed: nothing has changed, and the call may be repeated.
     package mutating func load() -> Bool {
         guard fetch(wanted) else { return false }
         wanted.removeAll(keepingCapacity: true)
@@ -85,7 +84,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
 
     private mutating func insertMissing(_ isTight: Bool) {
         let room = CountTable.room(min(table.capacity, mostCells))
-        // Both are sorted, and what was found is among the missing.
+        // `missing` and `found` are sorted, and all of `found` is in `missing`.
         var next = 0
         for account in missing {
             var state = CountState(count: 0)
@@ -96,7 +95,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             var cell = CountCell(account, state)
             if isTight {
                 cell.flags.insert(.wanted)
-                // Twice, where nothing could be evicted for an earlier one.
+                // Twice, if nothing could be evicted for an earlier account.
                 if table.count >= room, table.evict(near: account), table.count >= room {
                     _ = table.evict(near: account)
                 }
@@ -118,11 +117,11 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         return asked.isEmpty || disk.read(asked, { found.append((account: $0, state: $1)) })
     }
 
-    /// The live state; nil where the account is not in memory.
+    /// The live state; nil if the account is not in memory.
     package func state(of account: AccountHash) -> CountState? { table.find(account).map { table[$0].state } }
 
-    /// Returns the account's previous unfinished entry, 0 for none; nil where the account is not in memory. `entry`, which is
-    /// never 0, keeps it there.
+    /// Returns the account's previous unfinished entry, or 0; nil if the account is not in memory. `entry`, which must
+    /// not be 0, keeps the account in memory.
     package mutating func change(_ account: AccountHash, to state: CountState, by entry: UInt32) -> UInt32? {
         precondition(entry != 0)
         guard let cell = table.find(account) else { return nil }
@@ -138,22 +137,22 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         return previous
     }
 
-    /// The entry is finished. Ignored where another has come after it, or where the account is gone.
+    /// The entry is finished. Ignored if a later entry has changed the account, or if the account is not in memory.
     package mutating func release(_ account: AccountHash, entry: UInt32) {
         guard let cell = table.find(account), table[cell].entry == entry else { return }
         table[cell].entry = 0
     }
 
-    /// The changelog has acknowledged this state: it is to be written behind. Of several the latest.
+    /// The changelog has acknowledged this state, which waits to be written behind. Of several, the latest is written.
     package mutating func stored(_ account: AccountHash, _ state: CountState) {
         note(state)
         let cell = table.find(account)
-        // The changelog was told this state once more, and the account has gone on since.
+        // This state was published once more, and the account has moved on since.
         if let cell, state < table[cell].state, !table[cell].flags.contains(.changed) { return }
         rows.append((account: account, state: state))
         if rows.count >= rowsToCompact { compactRows() }
         guard let cell else {
-            // It was evicted since it was read, or was never asked for.
+            // The account was evicted since it was read, or was never loaded.
             var stray = CountCell(account, state)
             stray.flags.insert(.pending)
             if table.isCrowded { table.resize(to: table.capacity / 4 * 5) }
@@ -168,12 +167,12 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         table[cell] = stored
     }
 
-    /// Rows that wait to be written behind. An account that was stored more than once may count as often.
+    /// Rows that wait to be written behind. An account that was stored several times may count as often.
     package var pendingRows: Int { rows.count + writing.count - written }
 
-    /// Writes them, `most` at once, each time in one transaction of the disk; the last time also the position that was given
-    /// the first time, where the disk's stays as it is if that was nil. False when that failed: nothing is lost, and it is
-    /// to be tried again.
+    /// Writes up to `most` pending rows per call, in one disk transaction. The last call of a round also writes the
+    /// position given to the first; nil keeps the disk's position. False if the write failed: nothing is lost, and the
+    /// caller tries again.
     package mutating func writeBehind(_ most: Int = .max, at position: RecordPosition?) -> Bool {
         if most == .max { takeBackRows() }
         if writing.isEmpty {
@@ -192,7 +191,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         }
         for row in piece {
             filter?.add(row.account)
-            // A later state of the account may wait again, where any waits.
+            // If any rows wait, a later state of this account may be among them.
             guard let cell = table.find(row.account), rows.isEmpty || table[cell].state == row.state else { continue }
             table[cell].flags.remove(.pending)
         }
@@ -205,7 +204,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         return true
     }
 
-    /// Some of the rows are written, and others of the same time are not.
+    /// A round is under way: some of its rows are written and others are not.
     package var isWritingBehind: Bool { !writing.isEmpty }
 
     private mutating func takeBackRows() {
@@ -215,10 +214,10 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         written = 0
     }
 
-    /// Sorts the rows, and keeps an account's latest, the last of equal ones: there are never more than twice as many as
-    /// accounts.
+    /// Sorts the rows and keeps each account's latest, the last of equal ones. There are never more than twice as many
+    /// rows as accounts.
     private mutating func compactRows() {
-        // A stable sort, as the library's is.
+        // This must be a stable sort, as the standard library's is.
         rows.sort { $0.account == $1.account ? $0.state < $1.state : $0.account < $1.account }
         rows.removeRepeated { $0.account == $1.account }
         rowsToCompact = max(Self.fewestToCompact, rows.count * 2)
@@ -226,10 +225,10 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
 
     private mutating func note(_ state: CountState) { highest = max(state, highest ?? state) }
 
-    /// What was changed since the last commit stays so. All of it is in the changelog: it is `stored` before the next change.
+    /// Keeps the changes since the last commit. All are in the changelog, and go to `stored` before the next change.
     package mutating func commitChanges() { undo.removeAll(keepingCapacity: true) }
 
-    /// Live states go back to the last commit. An entry of a transaction is finished as soon as it has changed one.
+    /// Resets live states to the last commit. With transactions an entry is finished as soon as it has changed a state.
     package mutating func rollBack() {
         for change in undo {
             guard let cell = table.find(change.account) else { continue }
@@ -241,25 +240,25 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         undo.removeAll(keepingCapacity: true)
     }
 
-    /// Where the disk stands: the changelog is to be read from there on, or from its beginning where that is nil.
+    /// The disk's position, from which the changelog must be read; nil for its beginning.
     package mutating func beginRestore() -> RecordPosition? {
         restored = disk.position
         staleAccounts = []
         return restored
     }
 
-    /// Takes a batch of the changelog, in its order, with the position of the last of its records. Of an account's states
-    /// the highest is kept, of equal ones the last. `stale` is given the index of a row that is lower than what is known:
-    /// where none that is right comes behind it (`isStale`), somebody wrote it behind a successor's back, and the right
-    /// one, which `state(of:)` has afterwards, is to be written anew. False when the disk failed: nothing has changed,
-    /// and it may be called again.
+    /// Applies a batch of the changelog, in order; `position` is that of its last record. Of an account's states the
+    /// highest is kept, of equal ones the last. `stale` receives the index of each row that is lower than the known
+    /// state. If no correct row follows (`isStale`), a former owner wrote the row after its successor's: the correct
+    /// state, which `state(of:)` then returns, must be written again. False if the disk failed: nothing has changed,
+    /// and the call may be repeated.
     package mutating func restore(_ batch: [Row], at position: RecordPosition, stale: (Int) -> Void) -> Bool {
-        // What is written may be evicted. Many rows at once touch fewer pages of the disk for each.
+        // Accounts of written rows may be evicted. Writing many rows at once touches fewer disk pages per row.
         if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride, rowsRefused * 2),
             !writeBehind(at: restored)
         {
             if disk.isTaken { return false }
-            // They stay in memory, as what is counted later does.
+            // The rows stay in memory, as later counts do.
             rowsRefused = rows.count
         }
         for row in batch { table.prefetch(row.account) }
@@ -280,16 +279,16 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             table[at] = cell
             rows.append(row)
         }
-        // Who has to begin again, or the next process, must come by what is stale once more.
+        // A repeated restore, or the next process, must read the stale records again.
         if staleAccounts.isEmpty { restored = position }
         return true
     }
 
-    /// The account's last record in the changelog, as far as that was restored, is lower than what is known.
+    /// The account's last record, as far as the changelog was restored, is lower than the known state.
     package func isStale(_ account: AccountHash) -> Bool { staleAccounts.contains(account) }
 
-    /// Forgets everything, in memory and on the disk: the changelog is another one. False when the disk failed: nothing has
-    /// changed.
+    /// Forgets everything, in memory and on disk, for a changelog or file that is begun anew. False if the disk failed:
+    /// nothing has changed.
     package mutating func restart() -> Bool {
         guard disk.clear() else { return false }
         table = CountTable()
@@ -301,13 +300,13 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         return true
     }
 
-    /// The rest is for the filter, and for rows while they are restored.
+    /// The rest of the budget is for the filter, and for rows during a restore.
     private var tableBudget: Int { budget / 16 * 13 }
 
     private var mostCells: Int { max(CountTable.smallest, tableBudget / MemoryLayout<CountCell>.stride) }
 
-    /// Makes the table as large as the missing accounts need and the budget allows; what must stay is beyond the budget.
-    /// Then an account is evicted for each that comes.
+    /// Makes the table as large as the missing accounts need and the budget allows; accounts that must stay may exceed
+    /// it. At that size, each new account evicts another.
     private mutating func makeRoom(for accounts: some Collection<AccountHash>) {
         for account in accounts { mark(account, isWanted: true) }
         let least = CountTable.capacity(for: (table.heldCount + missing.count) / 8 * 9)
@@ -323,7 +322,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
 }
 
 extension Array {
-    /// Keeps the last of neighbours that are the same.
+    /// Keeps the last of each run of equal neighbors.
     mutating func removeRepeated(_ isSame: (Element, Element) -> Bool) {
         var kept = 0
         for index in indices {
@@ -335,15 +334,15 @@ extension Array {
     }
 }
 
-/// Which accounts a file may have: says no only where it has them not, so that an account's first sight costs no read.
-/// Known only where the file was empty when it was opened. A Bloom filter with five bits, all in one word.
+/// A Bloom filter of the accounts in a file, with five bits in one word: a new account costs no read of the disk. It
+/// exists only if the file was empty when it was opened.
 struct CountFilter {
     private var words: [UInt64]
     private var count = 0
 
     init(bytes: Int) { words = Array(repeating: 0, count: max(8, bytes / 8)) }
 
-    /// It has so many accounts that it says yes too often.
+    /// So many accounts that the filter says yes too often.
     var isFull: Bool { count > words.count * 16 }
 
     mutating func add(_ account: AccountHash) {
