@@ -15,7 +15,7 @@ struct ByteWriter {
 
     static func size(ofVarint value: UInt64) -> Int { max(1, (UInt64.bitWidth - value.leadingZeroBitCount + 6) / 7) }
 
-    /// Exp-Golomb: as many zeros as the number that follows, value + 2^order, has bits above its order.
+    /// Exp-Golomb: writes value + 2^order, preceded by as many zeros as that number has bits above its bit `order`.
     mutating func write(expGolomb value: UInt64, order: Int) {
         let number = value + (1 << UInt64(order))
         let width = UInt64.bitWidth - number.leadingZeroBitCount
@@ -40,7 +40,7 @@ struct ByteWriter {
     mutating func endBits() { while pendingCount > 0 { write(bit: 0) } }
 }
 
-/// Reads what `ByteWriter` writes, and nothing that it would not write: nil for anything else.
+/// Reads only what `ByteWriter` would write: nil for anything else.
 struct ByteReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -57,7 +57,7 @@ struct ByteReader {
         return bytes[position]
     }
 
-    /// nil where there are not as many.
+    /// nil if fewer bytes are left.
     mutating func bytes(_ count: UInt64) -> ArraySlice<UInt8>? {
         guard count <= UInt64(bytes.count - position) else { return nil }
         defer { position += Int(count) }
@@ -74,7 +74,7 @@ struct ByteReader {
         while let byte = byte() {
             guard shift < 63 else { return nil }
             value |= UInt64(byte & 0x7f) << shift
-            // A last byte of zero says nothing: the writer has none.
+            // A last byte of zero adds nothing: the writer never ends with one.
             if byte < 0x80 { return byte == 0 && shift > 0 ? nil : value }
             shift += 7
         }
@@ -96,7 +96,7 @@ struct ByteReader {
         return number - (1 << UInt64(order))
     }
 
-    /// Goes on at the next whole byte; false when the bits skipped are not zero.
+    /// Skips to the next whole byte; false if the skipped bits are not zero.
     mutating func endBits() -> Bool {
         while bitPosition > 0 {
             guard bit() == 0 else { return false }

@@ -1,26 +1,26 @@
-/// What became of the records taken from one partition, for one assignment of it: the caller makes a new ledger for the
-/// next. Records are taken in order of offset and completed in any order. A few nanoseconds a call, and no allocation
-/// once its window has grown to what the traffic needs.
+/// The progress of the records taken from one partition during one assignment; the caller makes a new ledger for the
+/// next. Records are taken in order of offset and completed in any order. A call takes a few nanoseconds, and allocates
+/// nothing once the window has grown to what the traffic needs.
 package struct OffsetLedger: Sendable {
     package enum Taking: Sendable {
         /// New: process it, then `complete` it.
         case taken
         /// Known from the commit's metadata to be done: skip it.
         case completed
-        /// Not above the last one taken: delivered twice. A log that was made anew is told otherwise
+        /// Not above the last one taken: delivered twice. A recreated log is detected by other means
         /// (`ConsumerEvent.outOfLog`).
         case duplicate
-        /// Would stretch the window past its limit while something hangs. The record is not entered: pause, and take
+        /// Would stretch the window past its limit while a record hangs. The new record is not entered: pause, and take
         /// it again when the position has moved.
         case full
     }
 
-    /// Half a megabyte of bits a partition at worst.
+    /// Half a megabyte of bits per partition at worst.
     package static let spanLimit = 1 << 22
     /// Offsets beyond it are refused as `full`, so that no arithmetic here can overflow.
     private static let highest: Int64 = 1 << 62
 
-    /// The lowest offset that is not done: the next to commit. Before anything was taken, where it started.
+    /// The lowest offset that is not done: the next to commit. The start until a record is taken.
     package private(set) var position: Int64
     /// Taken and not completed.
     package private(set) var inFlight = 0
@@ -35,9 +35,9 @@ package struct OffsetLedger: Sendable {
     private var changes: UInt64 = 0
     private var committedChanges: UInt64 = 0
 
-    /// `position` is the committed one; a negative one, which means that there is none, lets the first record decide.
-    /// Of `completed`, which is in ascending order, only what lies within the limit is kept. At most `spanLimit` offsets
-    /// (rounded up to a power of two) are held between position and last taken, at one bit each.
+    /// `position` is the committed one; if it is negative, nothing is committed and the first record decides. Of
+    /// `completed`, in ascending order, only what lies within the limit is kept. At most `spanLimit` offsets (rounded
+    /// up to a power of two) are held between the position and the last one taken, at one bit each.
     package init(startingAt position: Int64, completed: [Range<Int64>] = [], spanLimit: Int = Self.spanLimit) {
         let position = min(max(0, position), Self.highest)
         limit = spanLimit
@@ -60,7 +60,7 @@ package struct OffsetLedger: Sendable {
         position = done.advance(from: position)
     }
 
-    /// One past the last offset taken; where it starts before that.
+    /// One past the last offset taken; the start until then.
     package var next: Int64 { end }
 
     /// One past the highest offset of which anything is known.
@@ -69,7 +69,7 @@ package struct OffsetLedger: Sendable {
     /// Offsets between the position and the highest one known.
     package var span: Int { Int(known - position) }
 
-    /// Enters the next record. Offsets passed over are those that the log does not hold: they are done.
+    /// Enters the next record. Skipped offsets are not in the log and count as done.
     package mutating func take(_ offset: Int64) -> Taking {
         guard offset >= end else { return .duplicate }
         guard offset <= Self.highest else { return .full }
@@ -86,7 +86,7 @@ package struct OffsetLedger: Sendable {
         return .taken
     }
 
-    /// Nothing below is awaited any more, however far away.
+    /// Moves the position any distance: nothing below `offset` is in flight.
     private mutating func moveOn(to offset: Int64) {
         guard offset > position else { return }
         done.restart(at: offset, clearing: known)
@@ -105,7 +105,7 @@ package struct OffsetLedger: Sendable {
         changes &+= 1
     }
 
-    /// Any order. False when the offset is not in flight.
+    /// In any order. False if the offset is not in flight.
     package mutating func complete(_ offset: Int64) -> Bool {
         guard isInFlight(offset) else { return false }
         done.insert(offset)
@@ -148,16 +148,16 @@ extension OffsetLedger {
         committedChanges = max(committedChanges, snapshot.changes)
     }
 
-    /// A size in characters that the metadata will not exceed when this offset has been taken, and all that lies before it
-    /// passed over, without encoding it. Where many are in flight it is about a fifth too high.
+    /// An upper bound, in characters, of the metadata's size once this offset is taken and all before it are skipped.
+    /// Nothing is encoded. If many are in flight it is about a fifth too high.
     package func metadataSizeBound(taking offset: Int64) -> Int {
         let end = max(known, offset &+ 1)
         return OffsetMetadata.sizeBound(span: Int(clamping: end &- position), holes: holes + 1)
     }
 }
 
-/// Which offsets of a moving window are done: one bit each, in a ring of words that doubles when the window outgrows it.
-/// Bits past the highest offset ever inserted are zero; those below the position in its own word mean nothing.
+/// Which offsets of a moving window are done: one bit each, in a ring of words that doubles when the window outgrows
+/// it. Bits past the highest offset ever inserted are zero; bits below the position in its word are meaningless.
 struct OffsetRing: Sendable {
     private var words: [UInt64]
     /// The first offset of the window: the position, rounded down to a word.

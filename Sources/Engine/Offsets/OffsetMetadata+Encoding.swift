@@ -1,7 +1,7 @@
 import PushmillPayload
 
 extension OffsetMetadata {
-    /// The text, and how many completed offsets it leaves out: what does not fit is cut from the far end.
+    /// The text, and how many completed offsets it leaves out: those that do not fit are cut from the far end.
     package func encoded(
         limit: Int = OffsetMetadata.limit, version: FormatVersion = .current
     ) -> (text: String, leftOut: Int) {
@@ -35,8 +35,8 @@ extension OffsetMetadata {
     /// No set with this many holes within this many offsets takes more characters.
     static func sizeBound(span: Int, holes: Int) -> Int {
         let bitmap = span / 8 + 1
-        // At worst each hole stands alone. A code of the order of the mean takes at most order + 4 bits on average
-        // (runs of 1 and 3 times 2^order in turn), and the hole before it one.
+        // At worst each hole stands alone. The code of a run, in the order of the mean, takes at most order + 4 bits on
+        // average (runs of 1 and 3 times 2^order in turn), and the code of the hole before it one bit.
         let order = Int.bitWidth - max(1, span / max(1, holes)).leadingZeroBitCount - 1
         let runs = (holes.multipliedReportingOverflow(by: order + 5).partialValue + 7) / 8 + 16
         return (min(bitmap, runs) + 3 + checksumSize + 9 + 1 + partHead) * 4 / 3 + 1
@@ -54,7 +54,7 @@ private struct Plan {
 }
 
 extension OffsetMetadata {
-    /// One bit an offset, from base + 1.
+    /// One bit per offset, from base + 1 on.
     private func bitmap(in room: Int) -> Plan {
         let end = base + 1 + Int64(room) * 8
         let fitting = completed.prefix { $0.lowerBound < end }.map { $0.lowerBound..<min($0.upperBound, end) }
@@ -69,12 +69,12 @@ extension OffsetMetadata {
         }
     }
 
-    /// Pairs of run lengths: so many not done, so many done.
+    /// Pairs of run lengths: offsets not done, then offsets done.
     private func runs(in room: Int) -> Plan {
         var pairs: [(missing: UInt64, done: UInt64)] = []
         pairs.reserveCapacity(completed.count)
         var at = base
-        // A run has at least one offset: one less is written.
+        // A run has at least one offset, so its length minus one is written.
         for range in completed {
             pairs.append((UInt64(range.lowerBound - at - 1), UInt64(range.count - 1)))
             at = range.upperBound
@@ -102,7 +102,7 @@ extension OffsetMetadata {
         }
     }
 
-    /// The code is shortest where its order is the logarithm of the mean.
+    /// The code is shortest if its order is the logarithm of the mean.
     private static func order(of sum: UInt64, count: Int) -> Int {
         let mean = sum / UInt64(max(1, count))
         return min(largestOrder, max(0, UInt64.bitWidth - mean.leadingZeroBitCount - 1))

@@ -1,16 +1,16 @@
 import PushmillPayload
 
-/// What travels in the metadata of a commit: the offset that the commit names and the completed ones above it.
+/// The content of a commit's metadata: the committed offset and the completed ones above it.
 ///
-/// The text is base64url throughout, at most `limit` characters, never empty: `PMv` and the version, then a checksum, the
-/// base and, where anything is completed, a form and its data. In version 2 these are a part, with its kind and its length
-/// before it: a part of a kind that is not known is passed over where the kind is even. A bitmap has one bit an offset from
-/// base + 1; run lengths are pairs (not done, done) in Exp-Golomb codes of two fitting orders, about 10 bits for each hole
-/// at one in a hundred.
+/// The text is base64url throughout, at most `limit` characters, never empty: `PMv` and the version, then a checksum,
+/// the base and, if anything is completed, a form and its data. In version 2 the form and its data are a part, preceded
+/// by its kind and length; a reader skips a part of an unknown kind if the kind is even. A bitmap has one bit per
+/// offset from base + 1 on. Run lengths are pairs (not done, done) in Exp-Golomb codes of two fitting orders: about 10
+/// bits per hole if one offset in a hundred is a hole.
 package struct OffsetMetadata: Equatable, Sendable {
-    /// Brokers refuse more than 4,096 bytes unless configured.
+    /// Brokers refuse more than 4,096 bytes unless configured otherwise.
     package static let limit = 4_095
-    /// With the version behind it, three bytes in base64url.
+    /// With the version after it, three bytes in base64url.
     static let mark = "PMv"
     static let completedPart: UInt64 = 1
     /// The most that the kind and the length of the part of completed offsets take.
@@ -27,12 +27,12 @@ package struct OffsetMetadata: Equatable, Sendable {
     package enum Rejection: Error, Equatable, Sendable {
         /// Empty, or written by something else.
         case foreign
-        /// Ours, of a version that is not known here.
+        /// Ours, but of a version that this release does not know.
         case version(Character)
-        /// Ours, with a part that must not be passed over and is not known here.
+        /// Ours, but with an unknown part that must not be skipped.
         case part(UInt64)
         case corrupt
-        /// Ours, but the committed offset is another than it was written for: someone set it on purpose.
+        /// Ours, but written for an offset other than the committed one: someone set that on purpose.
         case otherBase(Int64)
     }
 
@@ -45,7 +45,7 @@ package struct OffsetMetadata: Equatable, Sendable {
         self.completed = completed
     }
 
-    /// FNV-1a: a set that lies about one offset loses a message.
+    /// FNV-1a. A set that is wrong about one offset loses a message.
     static func checksum(of body: some Sequence<UInt8>) -> UInt32 {
         body.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
     }
@@ -72,8 +72,8 @@ extension OffsetMetadata.Rejection {
 }
 
 extension OffsetMetadata {
-    /// Reads the metadata of a commit that names `offset`. Any text gives a set or a rejection; what it allocates is
-    /// bounded by the length of the text, whatever run lengths it claims.
+    /// Decodes the metadata of a commit of `offset`. Any text gives a set or a rejection. Allocations are bounded by
+    /// the length of the text, whatever run lengths it claims.
     package init(decoding text: String, committedAt offset: Int64) throws(Rejection) {
         let characters = text.utf8
         guard characters.starts(with: Self.mark.utf8) else { throw .foreign }
@@ -165,11 +165,11 @@ extension OffsetMetadata {
     }
 }
 
-/// Versions of what instances of a group write for each other: a commit's metadata, and records of the changelog. One
-/// release reads a new version, the next one writes it, so that a group may be half of each. What is newer than that is not
-/// read, nor passed over: its partition waits for an instance that knows it.
+/// Versions of the data that instances of a group write for each other: commit metadata and changelog records. One
+/// release reads a new version and the next one writes it, so a group may be half of each. Newer data is neither read
+/// nor skipped: its partition waits for an instance that knows the version.
 package enum FormatVersion: UInt8, Sendable {
     case current = 1
-    /// Read already, and written by the next release: and by half of a group in tests.
+    /// This release reads it; the next one writes it, and so does half of a group in tests.
     case next = 2
 }
