@@ -2,90 +2,90 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// One partition that the group has given to this shard, from then until it is given back.
+/// One partition that the group has assigned to this shard, until it is given back.
 struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     enum State: Equatable {
-        /// What the group has committed was asked for; it is asked again then.
+        /// The group was asked for the committed offset, and is asked again at `again`.
         case asking(again: Instant)
-        /// Its counts are read from the changelog, and what else it needs.
+        /// Waits for its counts from the changelog, and for its contacts.
         case restoring
-        /// What the log holds was asked for, because it did not hold what was to be read; it is asked again then.
+        /// The log's range was asked for, as no usable offset is committed or the log lacks the next one. Again at
+        /// `again`.
         case askingRange(again: Instant)
-        /// Its log may be another than that of its counts: what stands at the mark says so, if it comes by then.
+        /// Its log may not be the one that was counted: the record at the mark tells, if it arrives by `until`.
         case comparing(CountState, until: Instant)
-        /// It is to be read on from this offset; tried again then.
+        /// To be read on from this offset: the seek is made, or tried again, at `again`.
         case seeking(Int64, again: Instant)
         case running
-        /// Nothing is read of it: what is done beyond one that hangs would not fit into a commit, too many wait behind one, or
-        /// its changelog does not answer. It goes on at the ledger's next offset, when this one has room.
+        /// Not read: offsets done beyond a hanging record would not fit into a commit, too many wait behind one, or its
+        /// changelog does not answer or must be reread. Goes on at the ledger's next offset when this one has room.
         case stalled(Int64)
-        /// Nothing more is taken of it; it goes with the revocation that it is part of.
+        /// No more of its records are taken. It is given back with its revocation.
         case draining
         case gone
     }
 
     let place: TopicPartition
-    /// The number of its topic, as records carry it.
+    /// The number by which records name its topic.
     let topic: UInt32
     var state: State
-    /// When this shard began to ask what the group has committed of it: as the group gave it, or when it had to ask
-    /// anew.
+    /// When this shard began to ask for the committed offset: at the assignment, or when it had to ask anew.
     var beganAt: Instant
-    /// Raised whenever what was taken before is void.
+    /// Raised whenever everything taken before becomes void.
     var epoch: UInt32 = 1
     var ledger = OffsetLedger(startingAt: 0)
-    /// Where the group's commit stands, or where it began.
+    /// The group's last commit, or the start if there is none.
     var committed: OffsetLedger.Snapshot
-    /// Its ledger begins where the group, or the rule for what is not committed, says.
+    /// The ledger begins at the committed offset, or where `reset` says if nothing is committed.
     var hasPosition = false
     /// The consumer has been told to read it.
     var isRead = false
-    /// The consumer has been told to read nothing of it for now: a seek would not change that.
+    /// The consumer was told to stop reading it for now: a seek does not resume it.
     var isStopped = false
-    /// The next record must be the one after the last taken: something came between that may have lost records.
+    /// Records may have been lost since the last one taken: if the next one does not follow it, the gap is read again.
     var isUncertain = false
-    /// A gap that was found then: the offset after it. If it comes again the log itself has the gap.
+    /// The offset after a gap found then. If it comes again, the log itself has the gap.
     var gap: Int64?
-    /// Where it begins is to be committed before anything else is.
+    /// Its position must be committed even if the ledger has not changed, as where it begins.
     var mustCommit = false
-    /// What the log holds, once that was asked for.
+    /// The log's range, once the answer has come.
     var range: Range<Int64>?
-    /// Where somebody else has set it to begin.
+    /// The committed offset that somebody else has set.
     var foreignOffset: Int64?
-    /// The group is asked whether it is still this shard's, before it goes on in a log that has lost records.
+    /// The group was asked whether this shard still owns the partition, before it goes on in a log that lost records.
     var isAsked = false
     /// Entries of this epoch that are not done.
     var unfinished = 0
-    /// Those of them that wait behind an earlier one of their key.
+    /// Those of them that wait behind an earlier entry with the same key.
     var waiting = 0
-    /// nil where nothing is counted.
+    /// nil if nothing is counted, and until the counts' file is opened.
     var counts: Box<PartitionCounts<Ports.Disk>>?
-    /// The counts are whole.
+    /// The counts have been restored completely.
     var isRestored = false
     var incarnation: UInt32 = 0
-    /// The highest count of a log that seems to have been made anew: to be asked for once more before that is believed.
+    /// The highest count of a log that seems to be recreated: the group is asked once more before that is believed.
     var suspected: CountState?
-    /// Of the last record taken, in milliseconds since 1970.
+    /// The timestamp of the last record taken, in milliseconds since 1970.
     var timestamp: Int64 = 0
-    /// When the changelog is told again which record its log has at one of its places.
+    /// When the next mark goes into the changelog: which record the log has at one of its offsets.
     private(set) var nextMark: Instant
-    /// Counts that are settled and not in the changelog.
+    /// Settled counts that the changelog does not have yet.
     var changes = ChangeQueue()
-    /// Of these, and of those of partitions that had the number before, what was published and is not answered.
+    /// How many changes were published and not answered, including those of partitions that had the number before.
     var changesUnanswered = 0
     /// The last changelog record that this shard is known to have stored.
     var lastStored: RecordPosition?
-    /// How far the changelog is known: read, or written while the partition was this shard's.
+    /// Up to where the changelog is known: read, or written while the partition was this shard's.
     var changelogEnd: RecordPosition?
-    /// The offset that its next record in the changelog has unless somebody else writes there; nil where not known.
+    /// The offset of its next changelog record unless somebody else writes there; nil if unknown.
     var changelogNext: Int64?
-    /// Somebody has written into its changelog since that was read: perhaps an owner that had lost it, what it had on
-    /// its way. It is looked at again then, and is not known beyond that before.
+    /// When to reread its changelog, because somebody else has written there: perhaps a former owner's records in
+    /// flight. Until then the changelog is not known beyond that.
     private(set) var looksAgain: Instant?
     private var latestLook = Instant.past
-    /// The time to finish is over: what is not published of it is left to its next owner, and nothing is sent again.
+    /// The time to finish is over: what is unpublished is left to the next owner, and nothing is resent.
     private(set) var isGivenUp = false
-    /// The timestamp of what was first published of it in the open transaction; nil where nothing was.
+    /// The timestamp of what it first published in the open transaction; nil if nothing was published.
     var transactionStart: Int64?
 
     init(_ place: TopicPartition, topic: UInt32, now: Instant) {
@@ -97,7 +97,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         committed = OffsetLedger(startingAt: 0).snapshot()
     }
 
-    /// Its ledger says how far it is.
+    /// Its ledger tells its progress.
     var isServed: Bool {
         switch state {
         case .running, .seeking, .stalled: isRead
@@ -106,7 +106,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
     }
 
-    /// It is not read yet: where it begins, or its counts, are still asked for.
+    /// Not read yet: its start or its counts are still unknown.
     var isBeginning: Bool {
         switch state {
         case .asking, .restoring, .comparing: true
@@ -120,14 +120,14 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     var needsCommit: Bool { isServed && (mustCommit || ledger.isDirty) && mayCommit }
 
-    /// What says of which log its counts are comes before a commit.
+    /// A rewrite may tell to which log the counts belong: it must be stored before a commit.
     var mayCommit: Bool { changes.rewrites == 0 || changes.unstored == 0 }
 
-    /// Nothing that was taken is unfinished, or on its way to the changelog.
+    /// Nothing taken is unfinished, or on its way to the changelog.
     var isDrained: Bool { unfinished == 0 && changes.unstored == 0 }
 
     private static var marksEvery: Duration { .seconds(5) }
-    /// Whatever else is written there time and again.
+    /// The changelog is not reread more often, however often others write there.
     private static var looksEvery: Duration { .seconds(10) }
 
     mutating func noteMark(_ now: Instant) { nextMark = now + Self.marksEvery }
@@ -137,7 +137,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         lastStored = RecordPosition(partition: place.partition, offset: offset, timestamp: timestamp)
     }
 
-    /// Answered for each record of this shard's, in their order. An offset that is nobody's of here is somebody else's.
+    /// Called for each changelog record of this shard, in order. An offset that is skipped is somebody else's record.
     mutating func noteAnswered(at offset: Int64, now: Instant) {
         if let next = changelogNext, offset > next, !isGivenUp {
             looksAgain = looksAgain ?? max(now, latestLook + Self.looksEvery)
@@ -145,7 +145,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         changelogNext = offset < 0 ? nil : offset + 1
     }
 
-    /// Counts of what was dropped would be taken for what is right if its changelog were looked at again.
+    /// Cancels the reread of the changelog, which would take the counts of dropped events for correct ones.
     mutating func giveUp() { (isGivenUp, looksAgain) = (true, nil) }
 
     /// The changelog was read up to that offset.
@@ -153,16 +153,16 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         (changelogNext, looksAgain, latestLook) = (offset, nil, now)
     }
 
-    /// The changelog is known up to there: the partition was this shard's all the time.
+    /// The changelog is known up to this record: the partition was this shard's all the time.
     mutating func noteKnown(_ stored: RecordPosition?) {
         guard looksAgain == nil, let stored, stored.offset > changelogEnd?.offset ?? -1 else { return }
         changelogEnd = stored
     }
 
-    /// What the changelog has goes to the disk, or so many rows of it. False when that failed; nothing is lost then.
+    /// Writes up to `most` rows that the changelog has to the disk. False if that failed; nothing is lost then.
     mutating func writeBehind(_ most: Int = .max) -> Bool {
         guard isRestored else { return true }
-        // What is to be written anew would not be found again by who reads on from there.
+        // With rewrites pending no position is written: a reader that starts there would miss the stale records.
         let end = changes.rewrites == 0 ? changelogEnd : nil
         return counts?.value.writeBehind(most, at: end) ?? true
     }
@@ -176,8 +176,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     }
 }
 
-/// A value in memory of its own. Whether an optional one is there is seen at a pointer: of a large value that cannot be
-/// copied the compiler would copy every byte to look at it.
+/// A value in its own memory. A test of an optional box reads a pointer; to test an optional large noncopyable value,
+/// the compiler would copy every byte.
 struct Box<Value: ~Copyable>: ~Copyable {
     private let pointer: UnsafeMutablePointer<Value>
 
@@ -198,11 +198,11 @@ struct Box<Value: ~Copyable>: ~Copyable {
     }
 }
 
-/// The partitions of a shard: by number, and by what records carry.
+/// The partitions of a shard: by their number in it, and by the topic and partition numbers of records.
 struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
     private var slots: UnsafeMutablePointer<Partition<Ports>>
     private var capacity = 16
-    /// Numbers that were given out; those of partitions that are gone and have nothing in flight are given out again.
+    /// Numbers given out so far. Those of partitions that are gone are given out again.
     private(set) var count = 0
     private var byTopic: [[Int32]] = []
 
@@ -226,9 +226,9 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
             let (epoch, changes) = (slots[Int(index)].epoch, slots[Int(index)].changes)
             let changesUnanswered = slots[Int(index)].changesUnanswered
             slots[Int(index)] = Partition(place, topic: topic, now: now)
-            // Entries of the partition that had the number before are of an earlier epoch.
+            // Entries of the partition that had the number before belong to an earlier epoch.
             slots[Int(index)].epoch = epoch &+ 1
-            // What is answered late of that one is not taken for this one's.
+            // Late reports for that partition must not count for this one.
             slots[Int(index)].changes = changes
             slots[Int(index)].changesUnanswered = changesUnanswered
             enter(index, topic, place.partition)
@@ -251,7 +251,7 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
         slots[Int(index)].unfinished = 0
     }
 
-    /// -1 for a partition that is not here.
+    /// -1 if the shard does not have the partition.
     @inline(__always)
     func index(topic: UInt32, partition: Int32) -> Int32 {
         guard topic < byTopic.count, partition >= 0, partition < byTopic[Int(topic)].count else { return -1 }
