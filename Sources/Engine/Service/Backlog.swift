@@ -1,21 +1,21 @@
 package import PushmillKafka
 
-/// What is not finished of a partition.
+/// The unfinished records of a partition.
 package struct Backlog: Sendable, Equatable {
     package let place: TopicPartition
-    /// Not taken yet, and in flight; nil while that is not known.
+    /// Records not yet taken, and those in flight; nil while unknown.
     package let records: Int64?
-    /// How old the oldest of them is, by its timestamp; 0 where there is none.
+    /// The age of the oldest, by its timestamp; 0 if there is none.
     package let seconds: Double
 }
 
-/// Tells backlogs from what shards, and their consumers, show. The times of what is in flight are known. A record that was
-/// not taken yet is no older than the last one taken, nor than the moment at which nothing was left to take; while the end
-/// of a log is not known, or its broker not reached, there may be such records. Of a partition that is not served it is
-/// only known since when it is here, or how old its oldest record was while it was served: what has come since waits.
+/// Derives backlogs from the figures of shards and the statistics of their consumers. Timestamps of records in flight
+/// are known. A record not yet taken is no older than the last one taken, nor than the moment when nothing was left to
+/// take; there may be such records while a log's end is unknown or its broker unreachable. Of a partition that is not
+/// served only its arrival is known, or how old its oldest record was while it was served: what came since waits.
 struct BacklogWatch {
     private struct Seen {
-        /// When it was first here; where it was served since, the time of what was its oldest record then.
+        /// When it was first seen; if it was served since, the timestamp of its oldest record then.
         var since: Int64
         /// When nothing was left to take.
         var caughtUp: Int64?
@@ -23,14 +23,14 @@ struct BacklogWatch {
 
     private var seen: [TopicPartition: Seen] = [:]
 
-    /// Of all partitions. `now` is in milliseconds since 1970.
+    /// The backlogs of all partitions. `now` is in milliseconds since 1970.
     mutating func look(
         _ partitions: [(figures: ShardFigures.PartitionFigures, log: ClientStatistics.Partition?)], now: Int64
     ) -> [Backlog] {
         var seen: [TopicPartition: Seen] = [:]
         let backlogs = partitions.map { figures, log -> Backlog in
             var before = self.seen[figures.place] ?? Seen(since: now)
-            // Where the clock was set back meanwhile, waiting would be no age until it is past these times again.
+            // If the clock was set back, ages would be 0 until the clock passes these times again.
             before.since = min(before.since, now)
             before.caughtUp = before.caughtUp.map { min($0, now) }
             guard let next = figures.next else {
@@ -38,7 +38,7 @@ struct BacklogWatch {
                 return Backlog(place: figures.place, records: nil, seconds: Self.seconds(from: before.since, to: now))
             }
             let left = log.flatMap { $0.end < 0 ? nil : Self.left(next, $0, isFetched: figures.isFetched) }
-            // A fetch that is refused, as where the topic may not be read any more, comes without an end.
+            // A refused fetch, as when the topic may not be read any more, comes without an end.
             let isUnknown = log.map { $0.end < 0 || !$0.isReached } ?? false
             let mayHaveMore = isUnknown || left ?? 0 > 0
             if left == 0, !mayHaveMore { before.caughtUp = now }
@@ -53,14 +53,14 @@ struct BacklogWatch {
         return backlogs.sorted { ($0.place.topic, $0.place.partition) < ($1.place.topic, $1.place.partition) }
     }
 
-    /// Records have any timestamps.
+    /// Records may have any timestamp.
     private static func seconds(from time: Int64, to now: Int64) -> Double {
         let (age, isOver) = now.subtractingReportingOverflow(time)
         return isOver ? 0 : Double(max(0, age)) / 1000
     }
 
-    /// Where all that was fetched is taken, what lies before the next fetch is no record of ours; but where it was dropped
-    /// it is fetched again.
+    /// If everything fetched was taken, offsets before the next fetch hold no records for us. If fetched records were
+    /// dropped, they are fetched again.
     private static func left(_ next: Int64, _ log: ClientStatistics.Partition, isFetched: Bool) -> Int64 {
         max(0, log.end - (isFetched && log.fetched == 0 ? max(next, log.nextOffset) : next))
     }

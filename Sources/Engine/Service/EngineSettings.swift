@@ -3,14 +3,14 @@ package import PushmillStages
 package import PushmillStores
 package import PushmillTelemetry
 
-/// What an engine is to do. Its shards share the bounds of `shard` evenly.
+/// The settings of an engine. Its shards share the bounds of `shard` evenly.
 package struct EngineSettings: Sendable {
     package var consumer: ClientProperties
     package var producer: ClientProperties
     package var input: [String]
     package var output: String
     package var deadLetters: String
-    /// Where counts are kept; nil where nothing is counted.
+    /// The topic that keeps counts; nil if nothing is counted.
     package var changelog: String?
     package var shard = ShardSettings()
     package var cores = 1
@@ -42,10 +42,10 @@ package struct EngineSettings: Sendable {
         return properties
     }
 
-    /// How much is fetched before a core's consumer fetches no more, in records and in kilobytes. More than some tenths of a
-    /// second's makes nothing faster, and a partition that is taken over waits for all that was fetched of others. No fetch is
-    /// larger than that (`rd_kafka_conf_finalize`), and so little is asked for of each partition that some dozens of them come
-    /// with one. Replicas that are not leaders are not woken when there is room.
+    /// How much a core's consumer prefetches, in records and in kilobytes. More than some tenths of a second's worth
+    /// makes nothing faster, and a partition that is taken over waits for everything prefetched of others. No fetch is
+    /// larger than that (`rd_kafka_conf_finalize`), and each partition's share is small enough that some dozens come
+    /// with one fetch. Follower replicas are not woken when there is room, so more is prefetched with a rack.
     private static let prefetchedRecords = "queued.min.messages"
     private static let prefetched = "queued.max.messages.kbytes"
     private static let partitionShare = "max.partition.fetch.bytes"
@@ -54,7 +54,7 @@ package struct EngineSettings: Sendable {
         return consumer["client.rack"] == nil ? min(most, cores > 2 ? 4096 : 8192) : most
     }
 
-    /// The same with a shard's part of what the process is allowed.
+    /// The same settings, with one shard's part of the process's bounds.
     package var shared: EngineSettings {
         var settings = self
         settings.shard.maxInFlight = max(1, shard.maxInFlight / cores)
@@ -76,35 +76,35 @@ package struct EngineSettings: Sendable {
     var reader: ClientProperties {
         var properties = consumer
         properties["group.instance.id"] = nil
-        // An end is known when a fetch has waited in vain.
+        // The end of a log is known only after a fetch has waited and brought nothing.
         properties["fetch.wait.max.ms"] = "10"
         properties[Self.prefetched] = "16384"
-        // Nobody shows them, and between two restores nobody takes them: they would pile up.
+        // Nothing shows these statistics, and between two restores nothing takes them: they would pile up.
         properties["statistics.interval.ms"] = nil
         return properties
     }
 }
 
-/// What a shard is to do, and within which bounds. The bounds are its own: a process gives each of its shards a part.
+/// The settings and bounds of one shard: a process gives each of its shards a part of its bounds.
 package struct ShardSettings: Sendable {
     package enum Ordering: String, CaseIterable, Sendable {
         case key, partition, none
     }
 
-    /// Where a partition begins while nothing is committed of it.
+    /// Where a partition begins if nothing is committed of it.
     package enum Reset: Sendable { case earliest, latest, error }
 
     package var isTransactional = false
-    /// A stage of the chain counts: counts are restored before a partition is read.
+    /// A stage of the chain keeps counts, which are restored before a partition is read.
     package var counts = false
     package var ordering = Ordering.key
     package var reset = Reset.latest
     package var maxInFlight = 10_000
     package var maxInFlightBytes = 64 << 20
-    /// What a crash may repeat, at least once: a little less than a quarter of what is in flight, since what waited for its
-    /// key comes on top. With less a core's throughput would be bounded by how soon brokers answer.
+    /// How many messages a crash may repeat without transactions: just under a quarter of those in flight, since those
+    /// that waited for their key come on top. With less, broker latency would bound a core's throughput.
     var maxExposed: Int { min(maxInFlight, max(1000, maxInFlight * 6 / 25)) }
-    /// Characters of a commit's metadata.
+    /// The most characters of a commit's metadata.
     package var metadataLimit = OffsetMetadata.limit
     package var checkpointInterval = Duration.milliseconds(20)
     package var drain = Duration.seconds(5)
@@ -113,18 +113,18 @@ package struct ShardSettings: Sendable {
     /// Bytes for the accounts in memory.
     package var countBudget = 192 << 20
 
-    /// In which commits and counts are written.
+    /// The version in which commits and counts are written.
     package var formatVersion = FormatVersion.current
 
     package init() {}
 }
 
-/// What the shards of an engine share: none of it is changed while messages flow, or it is made for many threads.
+/// What the shards of an engine share: either constant while messages flow, or safe for many threads.
 package struct EngineEnvironment: Sendable {
     package let chain: Chain
-    /// The folder of counts; nil where no stage counts.
+    /// The folder of counts; nil if no stage counts.
     package let counts: CountFolder?
-    /// Follows the topic of contacts; nil where they do not come from one.
+    /// Follows the topic of contacts; nil if contacts do not come from a topic.
     package let contacts: ContactFollower?
     package let metrics: ServiceMetrics
     package let log: Log
@@ -137,12 +137,12 @@ package struct EngineEnvironment: Sendable {
         self.log = log
     }
 
-    /// Lines on counts name the stage that they are of.
+    /// Log lines about counts name the counting stage.
     var counting: [LogField] { chain.countingStage.map { [.stage($0)] } ?? [] }
 
     var kafkaLog: KafkaLogSink {
         { [log] level, facility, message in
-            // Of properties that the engine sets itself nobody needs to be warned.
+            // The engine sets this property itself, so nobody needs the warning.
             if facility == "CONFWARN", message.contains("enable.gapless.guarantee") { return }
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }

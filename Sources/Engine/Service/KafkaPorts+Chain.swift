@@ -3,12 +3,12 @@ import PushmillPayload
 import PushmillStages
 import PushmillTelemetry
 
-/// Messages through the chain. What has ended is in `current` until the next message begins.
+/// Runs messages through the chain. One that has ended stays in `current` until the next begins or ends.
 extension KafkaPorts {
-    /// Of so many messages that come at once, the stages of one are measured.
+    /// The stages of one in this many messages that come at once are measured.
     private static var measuredShare: Int { 16 }
 
-    /// Adds what the shard's thread has counted aside to the counters that a scrape reads.
+    /// Adds what the shard's thread has tallied to the counters that a scrape reads.
     mutating func countOkayMessages() {
         guard okayMessages > 0 else { return }
         for stage in counters.stages.indices { counters.stages[stage].count("ok", by: okayMessages) }
@@ -48,7 +48,7 @@ extension KafkaPorts {
         let step = environment.chain.begin(
             current, taken: taken, now: now, wallClock: wallClock, count: count, isCounted: isCounted)
         if case .suspended = step {
-            // Its bytes were copied; the shard may ask for what orders it.
+            // The chain has copied the message's bytes; the shard may still ask for its order hash.
             copied = message
             lent = nil
             suspended[entry] = current
@@ -82,7 +82,7 @@ extension KafkaPorts {
         recycle(delivery)
     }
 
-    /// Keeps the delivery for another message, unless it is large: its memory would lie there uncounted.
+    /// Keeps the delivery for another message, unless it is large: nothing counts the memory that it keeps.
     private mutating func recycle(_ delivery: Delivery) { if !delivery.isLarge { spare.append(delivery) } }
 
     private mutating func take(_ step: Chain.Step, of delivery: Delivery, _ entry: Int) -> ChainStep {
@@ -123,7 +123,7 @@ extension KafkaPorts {
         isNameOnly = false
     }
 
-    /// A stage that has waited was measured in any message.
+    /// A stage that has waited was measured even if the message is not sampled.
     private mutating func countStages(hasWaited: Bool) {
         guard current.isMeasured || hasWaited || !current.isAllOkay else { return okayMessages += 1 }
         for stage in counters.stages.indices where stage < current.results.count {

@@ -10,13 +10,13 @@ extension KafkaPorts {
     }
 }
 
-/// What an operator should know, as lines of the log and counts.
+/// Tells operators the news, as log lines and metrics.
 extension EngineEnvironment {
     func tell(_ news: ShardNews, changelog topic: String) {
         let stage = counting
         switch news {
         case .assigned(let places):
-            // Each rebalance tells, mostly of nothing.
+            // Every rebalance reports an assignment, mostly an empty one.
             guard !places.isEmpty else { break }
             metrics.partitionsAssigned.add(places.count)
             log.info("partitions assigned", fields(places))

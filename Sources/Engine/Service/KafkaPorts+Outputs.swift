@@ -7,11 +7,11 @@ import Synchronization
 /// What an output's report adds to the metrics.
 struct OutputFacts: Sendable {
     var verdict: Verdict?
-    /// The output's own, which librdkafka does not tell of one that comes back.
+    /// The output's own timestamp, which librdkafka does not report for an output that comes back.
     var timestamp: Int64 = 0
 }
 
-/// The topics that outputs go to, as the producer of the moment knows them.
+/// The topics that outputs go to, as handles of the current producer.
 struct OutputTopics {
     let output: OutputTopic
     let deadLetters: OutputTopic
@@ -24,7 +24,7 @@ struct OutputTopics {
     }
 }
 
-/// An output that waits.
+/// An output that waits to be sent.
 struct HeldOutput: Sendable {
     let record: OwnedRecord
     let facts: OutputFacts
@@ -33,7 +33,7 @@ struct HeldOutput: Sendable {
 }
 
 extension OwnedRecord {
-    /// What the chain has made of a message.
+    /// The chain's output for a message.
     convenience init(_ delivery: Delivery, headers: consuming Headers, timestamp: Int64) {
         self.init(
             key: delivery.record.key.map(Array.init), value: delivery.output.withValue { $0.map(Array.init) },
@@ -47,10 +47,10 @@ extension OwnedRecord {
 }
 
 extension Headers {
-    /// Of more than so many those that go are removed in one pass.
+    /// If there are more headers than this, removals are made in one pass.
     private static var many: Int { 1000 }
 
-    /// What the chain adds and removes.
+    /// Applies the chain's additions and removals.
     mutating func change(by output: borrowing OutputRecord) {
         if let view, view.count > Self.many {
             var names: Set<[UInt8]> = []
@@ -104,17 +104,17 @@ extension KafkaPorts {
                 turnedAway.append(topic)
                 environment.log.warning("outputs are not taken for now: they wait", [.error(error)])
             }
-            // A transaction that has failed sends nothing more: what waits in it has to come back before it can be aborted.
+            // A failed transaction sends nothing more: outputs queued in it must come back before it can be aborted.
             if settings.shard.isTransactional, error.isOfState { producer.purge(all: false) }
             return .later
         }
     }
 
-    /// The headers as they came, moved from the record where it is still there, with what the verdict changes of them.
+    /// The record's headers, moved out of the record if it is still there, with the verdict's changes.
     private mutating func takeHeaders() -> Headers {
         if let kept = keptHeaders.take() { return kept }
         var list = Headers()
-        // What it came with may be why it was refused.
+        // The record's headers may be why the output was refused: a letter that only names its message omits them.
         if let lent, !isNameOnly {
             list = lent.detachHeaders()
         } else if !isNameOnly {
@@ -162,8 +162,8 @@ extension KafkaPorts {
 
     mutating func refuseCurrent(reason: String, isCounted: Bool) {
         if verdict?.destination == .deadLetters { isNameOnly = true }
-        // The letter has the record's own headers, not those that were changed for the output: librdkafka reads them from
-        // the record's bytes once more.
+        // The letter has the record's own headers, not those changed for the output: librdkafka parses them once more
+        // from the record's bytes.
         if let lent {
             let topic = current.record.source.topic
             current.clear()
@@ -187,7 +187,7 @@ extension KafkaPorts {
                 reports.append(OutputReport(tag: delivery.tag, offset: delivery.offset))
                 return
             }
-            // A change of a count is no entry's, and has no facts.
+            // A count change belongs to no entry and has no facts.
             let held = EntryTable.change(ofTag: delivery.tag) == nil ? facts[Int(delivery.tag & Self.entryMask)] : nil
             reports.append(
                 OutputReport(
@@ -202,7 +202,7 @@ extension KafkaPorts {
             if let reason = verdict.reason { counters.deadLetters[reason.rawValue].add() }
             counters.published[verdict.outcome.rawValue].add()
             guard facts.timestamp > 0 else { continue }
-            // Any may stand there, some thousand years ahead as well.
+            // The timestamp may be anything, even some thousand years ahead: overflow must not trap.
             counters.endToEndSeconds.observe(nanoseconds: max(0, wallClock &- facts.timestamp) &* 1_000_000)
         }
     }
@@ -228,8 +228,8 @@ extension KafkaPorts {
 
     mutating func transact(_ step: TransactionStep) -> TransactionResult {
         let result: TransactionResult
-        // librdkafka 2.0.2 looks at a time-out only when a broker answers (`rd_kafka_send_offsets_to_transaction`), and waits
-        // for threads of brokers that look for an address (`rd_kafka_purge`).
+        // librdkafka 2.0.2 checks the timeout only when a broker answers (`rd_kafka_send_offsets_to_transaction`), and
+        // waits for broker threads that resolve an address (`rd_kafka_purge`).
         inbox.isWithBrokers.store(true, ordering: .relaxed)
         defer { inbox.isWithBrokers.store(false, ordering: .relaxed) }
         switch step {
@@ -245,7 +245,7 @@ extension KafkaPorts {
         case .abort: result = producer.abortTransaction(milliseconds: Self.stepPatience)
         }
         tick()
-        // Before there is a transaction readiness has a reason of its own.
+        // Until transactions are initialized, readiness has a reason of its own.
         if case .retry = result, step != .initialize { stuckSince = stuckSince ?? now } else { stuckSince = nil }
         if step == .commit, result == .done {
             environment.metrics.transactionsCommitted.add()

@@ -6,10 +6,10 @@ import PushmillStores
 import PushmillTelemetry
 import Synchronization
 
-/// What a shard of the service speaks to: its own consumer, producer and changelog reader, the chain with its pool, the
-/// folder of counts, the log. For the shard's thread alone, but for `inbox`.
+/// The ports of a real shard: its own consumer, producer and changelog reader, the chain with its pool, the folder of
+/// counts, the log. Only the shard's thread uses them, except `inbox`.
 struct KafkaPorts: ShardPorts, ~Copyable {
-    /// How long a step of a transaction may keep the thread, in milliseconds.
+    /// How long a transaction step may block the thread, in milliseconds. `addOffsets` has a longer bound.
     static let stepPatience: Int32 = 500
 
     let settings: EngineSettings
@@ -25,21 +25,21 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     private(set) var now = TimeSource.system.now
     private(set) var wallClock = SystemTime.milliseconds
 
-    /// The input's topics, by the numbers that records carry.
+    /// The input topics, by the numbers that records carry.
     var sources: [SourceTopic] = []
     private var consumed: [Counter] = []
     private var taken: [Int] = []
     private(set) var hasJoined = false
-    /// What the group has given and not taken back.
+    /// Partitions that the group has assigned and not revoked.
     private var owned: Set<TopicPartition> = []
 
-    /// Topics that have not taken their last output.
+    /// Topics whose last output was turned away.
     var turnedAway: [OutputTopic] = []
     private var disks: [TopicPartition: CountFile] = [:]
-    /// When commits and the transaction's end were asked for.
+    /// When commits were made, by number, and when the transaction's end was asked for.
     private var commitsSince: [UInt32: Instant] = [:]
     var transactionSince: Instant?
-    /// Since when steps of a transaction have been tried in vain.
+    /// Since when transaction steps have been retried; nil after one that was not.
     var stuckSince: Instant?
     /// When something was last acknowledged, or no answer was awaited.
     var lastAnswer = Instant.past
@@ -47,26 +47,26 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     // The chain: see KafkaPorts+Chain.
     var current = Delivery()
     var verdict: Verdict?
-    /// Of what is current.
+    /// When the current message's turn began.
     var turn = Instant.past
-    /// The current message, while it is librdkafka's.
+    /// The current message while its bytes belong to librdkafka.
     var lent: Record?
-    /// A message that is suspended, until the next call about another.
+    /// A message that was suspended, kept until the next call about another.
     var copied: Record?
-    /// Headers that were taken from it for an output that was not queued.
+    /// Headers taken from the current message for an output that was not queued.
     var keptHeaders: Headers?
-    /// A dead letter that was refused: only its name is published.
+    /// The current dead letter was refused: the next one only names its message.
     var isNameOnly = false
     var suspended: [Delivery?]
-    /// Of what is suspended, by entry.
+    /// When the turns of suspended messages began, by entry.
     var turns: [Instant]
     var spare: [Delivery] = []
-    /// Of each entry: what its output's report adds to the metrics.
+    /// By entry: what the report of its output adds to the metrics.
     var facts: [OutputFacts]
     var accountKey: [UInt8] = []
-    /// Messages since the clock was read last.
+    /// Messages begun since the clock was last read.
     var begun = 0
-    /// Of which each stage has ended well, and which no counter has yet.
+    /// Messages whose stages all ended well, and which no counter has yet.
     var okayMessages = 0
 
     init(_ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox) throws(KafkaError) {
@@ -123,8 +123,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             hasJoined = true
             owned.formUnion(places)
         case .revoked(let places): owned.subtract(places)
-        // Who is no member any more has lost everything, and is told what is its own when the group has it back, if
-        // only nothing. Of a topic that is gone a member loses what it has of that, and may be told nothing more.
+        // A dropped member loses everything, and gets an assignment, if only an empty one, when the group has it back.
+        // If a topic is deleted, a member loses only the topic's partitions, and may get no new assignment.
         case .lost(let places):
             owned.subtract(places)
             if owned.isEmpty { hasJoined = false }
@@ -189,12 +189,12 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         let topic = Int(record.topic)
         if topic >= taken.count { learnTopics(upTo: topic) }
         taken[topic] += 1
-        // A broker's thread has written it: here its memory is cold. Its headers follow the value.
+        // A broker's thread wrote the record, so its memory is cold here. Its headers follow the value.
         if let value = record.value { pushmill_prefetch_run(value.baseAddress, value.count + Self.headersSize) }
         return record
     }
 
-    /// Bytes of headers as they usually are.
+    /// The usual size of headers, in bytes.
     private static var headersSize: Int { 192 }
 
     private mutating func learnTopics(upTo topic: Int) {
@@ -206,7 +206,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         }
     }
 
-    /// Adds what the shard's thread has taken since the last time to the counters that a scrape reads.
+    /// Adds the messages taken since the last call to the counters that a scrape reads.
     private mutating func countTaken() {
         countOkayMessages()
         for topic in taken.indices where taken[topic] > 0 {
@@ -255,7 +255,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     mutating func openDisk(_ partition: TopicPartition) -> CountFile {
         guard let counts = environment.counts else { preconditionFailure("nothing is counted without a folder for it") }
-        // Nobody else has the one before: it takes descriptors until it is closed, of which there may be no more.
+        // Nothing else holds the former file. Close it first: it takes descriptors, and there may be no more of them.
         disks[partition] = nil
         let disk = counts.open(topic: partition.topic, partition: partition.partition)
         disks[partition] = disk
@@ -263,7 +263,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         return disk
     }
 
-    /// What the file of its counts has to tell.
+    /// Logs what the partition's count file has to report.
     func tellDisk(of partition: TopicPartition) {
         for news in disks[partition]?.takeNews() ?? [] {
             switch news {
@@ -272,7 +272,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
                     "a file of badge counts was set aside: they are restored from their changelog",
                     environment.counting + [.path(path), .error(text: reason)])
             case .taken:
-                // No other process: it would have had to open the state first.
+                // Not another process: that would have had to open the state first.
                 environment.log.info(
                     "another shard has the file of a partition's counts: the group has moved the partition",
                     environment.counting + [.partition(partition.partition)])
@@ -290,7 +290,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 }
 
 extension Record: LentMessage {
-    /// As `InputRecord` has it.
+    /// The same rule as that of `InputRecord`.
     var recipient: UnsafeRawBufferPointer? {
         guard let named = headers?.last("recipient"), !named.isEmpty else { return key }
         return named

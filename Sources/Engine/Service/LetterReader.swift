@@ -5,32 +5,32 @@ import PushmillStages
 import PushmillTelemetry
 import Synchronization
 
-/// Makes dead letters of messages whose outputs were refused and which are gone: reads them from their log again, on a
-/// thread of its own that lives while there is something to read.
+/// Makes dead letters of messages that were let go before their outputs were refused: rereads them from their log, on
+/// its own thread, which lives while there is something to read.
 final class LetterReader: Sendable {
     private struct State {
-        /// Each with how often it was tried in vain.
+        /// Each with the number of its failed tries.
         var requests: [(letter: LetterRequest, tries: Int)] = []
         var isRunning = false
     }
 
-    /// How often a record is asked for that no broker gives, which takes an hour. Other letters are read in between.
+    /// How often a record is asked for that no broker returns, which takes an hour. Other letters are read in between.
     private static let tries = 360
-    /// Milliseconds for a poll.
+    /// Milliseconds per poll.
     private static let patience: Int32 = 1000
 
     private let settings: EngineSettings
     private let environment: EngineEnvironment
     private let inbox: ShardInbox
     private let number: UInt32
-    /// Polls at a try.
+    /// Polls per try.
     private let attempts: Int
     private let start: Start
     private let state = Mutex(State())
 
     typealias Start = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) throws(TelemetryError) -> Void
 
-    /// `start` makes the thread.
+    /// `start` creates the thread.
     init(
         _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, attempts: Int = 10,
         start: @escaping Start = { (name, body) throws(TelemetryError) in try Thread(named: name, body).detach() }
@@ -43,7 +43,7 @@ final class LetterReader: Sendable {
         number = inbox.beginLetters()
     }
 
-    /// Answered in the inbox.
+    /// The letter is posted to the inbox.
     func ask(for letter: LetterRequest) {
         let isFirst = state.withLock { state in
             state.requests.append((letter, 0))
@@ -61,7 +61,7 @@ final class LetterReader: Sendable {
 
     private func run() {
         var reader = try? PartitionReader(settings.reader, log: environment.kafkaLog)
-        // Files with secrets may just be replaced.
+        // Files with secrets may be in the middle of a replacement: try again.
         for _ in 0..<60 where reader == nil && !inbox.isEnding {
             usleep(1_000_000)
             reader = try? PartitionReader(settings.reader, log: environment.kafkaLog)
@@ -78,7 +78,7 @@ final class LetterReader: Sendable {
             do throws(KafkaError) {
                 post(letter, of: try fetch(letter.source, of: letter.timestamp, by: reader))
             } catch {
-                // The next owner does again what is left then.
+                // The next owner repeats what is left.
                 if inbox.isEnding { return }
                 if tries < Self.tries {
                     usleep(100_000)
@@ -126,12 +126,12 @@ final class LetterReader: Sendable {
         inbox.postLetter(HeldOutput(record: letter, facts: facts), tag: request.tag, by: number)
     }
 
-    /// nil where the log does not hold it any more.
+    /// nil if the log does not hold the record any more.
     private func fetch(
         _ source: Position, of timestamp: Int64, by reader: PartitionReader
     ) throws(KafkaError) -> Record? {
         do throws(KafkaError) {
-            // In a topic made anew another record has its offset.
+            // In a recreated topic another record has this offset.
             if let record = try reader.fetch(source, attempts: attempts, milliseconds: Self.patience) {
                 if record.timestamp == timestamp { return record }
                 record.destroy()

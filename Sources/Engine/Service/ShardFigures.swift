@@ -3,7 +3,7 @@ import PushmillStages
 import PushmillTelemetry
 import Synchronization
 
-/// What a shard shows of itself to others: a copy.
+/// A shard's figures for other threads: a copy.
 package struct ShardFigures: Sendable {
     package struct PartitionFigures: Sendable {
         package let place: TopicPartition
@@ -17,13 +17,13 @@ package struct ShardFigures: Sendable {
         package let isPaused: Bool
         /// The timestamp of the oldest record in flight, in milliseconds since 1970.
         package let oldest: Int64?
-        /// That of the last one taken.
+        /// The timestamp of the last record taken, in milliseconds since 1970.
         package let lastTaken: Int64?
-        /// It is read on from what was fetched last.
+        /// Reading goes on from what was fetched last.
         package let isFetched: Bool
-        /// Its counts are read from the changelog, or will be once it is known where it begins; or what else it needs is.
+        /// Its counts, or whatever else it needs, are being restored; or its counts will be once its start is known.
         package let isRestoring: Bool
-        /// It has not been read for long, and what it waits for is not restored.
+        /// It has not been read for long, and not because of a restore.
         package let isUnserved: Bool
 
         private static let patience = Duration.seconds(15)
@@ -53,14 +53,14 @@ package struct ShardFigures: Sendable {
     package var hasRoom = true
     package var partitions: [PartitionFigures] = []
 
-    // Of the shard's Kafka clients.
-    /// The group has told what is its own, if only nothing, and has not lost it since.
+    // From the shard's Kafka clients.
+    /// The group has given this member an assignment, if only an empty one, and has not dropped it since.
     package var hasJoined = false
-    /// The group has been asked to take this member for longer than a rebalance takes, and has not told what is whose.
+    /// This member has been joining for longer than a rebalance takes, and has no assignment yet.
     var isGroupLate = false
-    /// False while brokers answer nothing of what was published, or end no transaction.
+    /// False while brokers acknowledge nothing that was published, or complete no transaction step.
     package var isAnswered = true
-    /// At most so many records are left of the changelog.
+    /// An upper bound of the changelog records left to restore.
     package var restoreLeft: Int64 = 0
     package var consumed: StatisticsInbox?
     package var produced: StatisticsInbox?
@@ -87,8 +87,8 @@ package struct ShardFigures: Sendable {
 }
 
 extension [ShardFigures] {
-    /// Each partition once: a shard that is told late of its loss still shows it when it is another's. The one that was
-    /// given it last counts.
+    /// Shows each partition once: a shard that is told late of a loss still shows a partition that another shard has.
+    /// The shard that got it last counts.
     var withoutLost: [ShardFigures] {
         var owners: [TopicPartition: (shard: Int, beganAt: Instant)] = [:]
         for (shard, figures) in enumerated() {
@@ -105,8 +105,8 @@ extension [ShardFigures] {
 }
 
 extension Shard where Ports: ~Copyable {
-    /// The timestamp of the oldest record in flight of each partition, by its number. Published in an open transaction is in
-    /// flight too: nobody can read it yet. Looked for now and then, so that no message has to note anything.
+    /// The timestamp of each partition's oldest record in flight, by its number. Records published in an open
+    /// transaction count: nobody can read them yet. Searched for now and then, so that messages need no bookkeeping.
     fileprivate var oldestInFlight: [Int64?] {
         var oldest = partitions.indices.map { partitions[$0].transactionStart }
         var left = entries.count
@@ -126,7 +126,7 @@ extension Shard where Ports: ~Copyable {
         return oldest
     }
 
-    /// A record without a timestamp is as old as its taking, but for the time in which no message could run.
+    /// The record's timestamp. Without one, it is as old as its taking, less the time in which no message could run.
     func time(of entry: UInt32) -> Int64 {
         if entries[entry].timestamp > 0 { return entries[entry].timestamp }
         return ports.wallClock - Int64(clamping: now.nanoseconds(since: entries[entry].taken) / 1_000_000)
@@ -134,9 +134,9 @@ extension Shard where Ports: ~Copyable {
 }
 
 extension KafkaPorts {
-    /// Without an answer to anything published, or to a transaction's end, after which readiness says so.
+    /// Nanoseconds without an answer to any output or to a transaction step, after which readiness says so.
     private static let answerPatience: UInt64 = 5_000_000_000
-    /// Beyond the session of a member that is dead, and the drain of one that gives partitions back.
+    /// Allowed beyond the session timeout of a dead member and the drain of one that gives partitions back.
     private static let groupPatience = Duration.seconds(10)
 
     private var isGroupLate: Bool {
@@ -157,7 +157,7 @@ extension KafkaPorts {
     }
 }
 
-/// What keeps a shard from going on, for the log: a group and brokers that do not answer, and a lack of room.
+/// Logs what keeps a shard from going on: a group or brokers that do not answer, or a lack of room.
 struct Pressure {
     private static let patience = Duration.seconds(1)
 
@@ -193,28 +193,28 @@ struct Pressure {
                 log.info("intake goes on")
             }
         } else if !isFull, now >= movedAt + Self.patience {
-            // Full it is whenever it catches up: that is told where nothing moves.
+            // A shard that catches up is always full: that is logged only if nothing moves.
             isFull = true
             log.warning("too much is in flight: intake is paused", [.count(figures.inFlight)])
         }
     }
 }
 
-/// What one shard publishes of itself: written by its thread, at most every 200 ms, and read by who asks.
+/// The figures of one shard. Its thread writes them, about every 200 ms at most; any thread reads them.
 final class FigureBox: Sendable {
-    /// To show takes 0.1 ms at most: with all 10,000 entries in flight, and none of them in a cache.
+    /// Making figures takes 0.1 ms at most, with all 10,000 entries in flight and none of them in a cache.
     private static let interval = Duration.milliseconds(200)
 
     private let shown = Mutex(ShardFigures())
-    /// When the turn began that is under way, in nanoseconds; 0 between turns.
+    /// When the current turn began, in nanoseconds; 0 between turns.
     private let turn = Atomic<UInt64>(0)
     private let next = Atomic<UInt64>(0)
-    /// Nanoseconds of turns that have ended.
+    /// The nanoseconds of all turns that have ended.
     private let worked = Atomic<UInt64>(0)
 
     func begin(_ now: Instant) { turn.store(now.nanoseconds, ordering: .relaxed) }
 
-    /// True when figures are to be shown.
+    /// True if figures are due.
     func end(_ now: Instant) -> Bool {
         let began = Instant(nanoseconds: turn.exchange(0, ordering: .relaxed))
         worked.store(worked.load(ordering: .relaxed) &+ now.nanoseconds(since: began), ordering: .relaxed)
@@ -229,7 +229,7 @@ final class FigureBox: Sendable {
 
     var figures: ShardFigures { shown.withLock { $0 } }
 
-    /// How long the shard has been at one turn: a stage that calls itself immediate may hold it.
+    /// How long the current turn has taken: a stage that claims to be immediate may block it.
     func busy(_ now: Instant) -> Duration {
         let begin = turn.load(ordering: .relaxed)
         return begin == 0 ? .zero : .nanoseconds(Int64(clamping: now.nanoseconds(since: Instant(nanoseconds: begin))))

@@ -2,26 +2,25 @@ import PushmillKafka
 import PushmillStages
 import Synchronization
 
-/// What a shard's thread and others leave for each other. The shard is woken for what is left for it.
+/// What a shard's thread and other threads leave for each other. Whatever is posted for the shard wakes it.
 final class ShardInbox: Sendable {
     private struct State {
         var results: [Int] = []
         var terminations = 0
         var letters: [(tag: UInt64, output: HeldOutput)] = []
-        /// Who makes them now: tags of a shard that there was before name other messages.
+        /// The number of the current letter reader: the tags of a former shard name other messages.
         var letterReader: UInt32 = 0
     }
 
     /// The number of the shard.
     let shard: Int
     let signal = WakeSignal()
-    /// What the shard shows of itself.
     let shown = FigureBox()
     private let state = Mutex(State())
-    /// Something is there: the shard looks each turn, and locks only then.
+    /// Something was posted: the shard looks every turn, and locks only then.
     private let hasNews = Atomic<Bool>(false)
     private let wasTerminated = Atomic<Bool>(false)
-    /// The shard's thread is in a call of librdkafka's that only brokers end.
+    /// The shard's thread is in a call of librdkafka that only brokers end.
     let isWithBrokers = Atomic<Bool>(false)
     /// The shard's thread has ended.
     let hasEnded = Atomic<Bool>(false)
@@ -34,7 +33,7 @@ final class ShardInbox: Sendable {
         signal.wake()
     }
 
-    /// A stage has ended on the pool; any thread.
+    /// A stage has ended on the pool. Called by any thread.
     func postResult(_ entry: Int) { change { $0.results.append(entry) } }
 
     func postTermination() {
@@ -45,7 +44,7 @@ final class ShardInbox: Sendable {
     /// The shard was told to end, at least once.
     var isEnding: Bool { wasTerminated.load(ordering: .sequentiallyConsistent) }
 
-    /// Gives the number by which a new reader of letters posts them; what an earlier one has made is nobody's.
+    /// Returns the number with which a new letter reader posts. The letters of an earlier one are dropped.
     func beginLetters() -> UInt32 {
         state.withLock { state in
             state.letterReader += 1

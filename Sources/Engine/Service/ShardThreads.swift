@@ -4,16 +4,16 @@ import PushmillStages
 import PushmillTelemetry
 import Synchronization
 
-/// The shards of a process, each on a thread of its own: starts them, ends them, and shows what they publish.
+/// The shards of a process, each on its own thread: starts and ends them, and shows their figures.
 package final class ShardThreads: Sendable {
-    /// A shard whose consumer can go on no more is made anew after so long.
+    /// How long to wait before replacing a shard that cannot go on.
     private static let restartPause = Duration.seconds(1)
-    /// One that goes on no more again and again is made anew after longer and longer, up to this.
+    /// The longest such wait: it doubles for a shard that keeps failing.
     private static let longestPause = Duration.seconds(30)
 
-    /// What a shard shows of itself is no older than this.
+    /// A shard's figures are no older than this.
     private static let looksEvery = Duration.milliseconds(250)
-    /// Of brokers that end a transaction, after which readiness says so.
+    /// How long a transaction step may wait for brokers before readiness says so.
     private static let answerPatience = Duration.seconds(5)
     /// How long threads have to end beyond the grace.
     private static let patience = Duration.seconds(3)
@@ -23,7 +23,7 @@ package final class ShardThreads: Sendable {
     private let inboxes: [ShardInbox]
     private let threads: [Thread]
     private let watch = Mutex(BacklogWatch())
-    /// Woken when a thread has ended, and when the time that they have changes.
+    /// Woken when a thread has ended, and when `limit` changes.
     private let signal = WakeSignal()
     private let limit = Atomic<UInt64>(.max)
 
@@ -43,7 +43,7 @@ package final class ShardThreads: Sendable {
         }
     }
 
-    /// Begins to end: finishes what is in flight within the grace. Again: at once.
+    /// Starts to end: finishes messages in flight within the grace. A second call ends at once.
     package func terminate() {
         let bound = (isEnding ? .zero : settings.shard.shutdownGrace) + Self.patience
         limit.store((TimeSource.system.now + bound).nanoseconds, ordering: .sequentiallyConsistent)
@@ -51,8 +51,8 @@ package final class ShardThreads: Sendable {
         signal.wake()
     }
 
-    /// Returns when every shard has left its group, but for those that hang: a stage may hold its shard's thread, and only
-    /// the end of the process ends it.
+    /// Returns when every shard has left its group, except those that hang: a stage may block its shard's thread until
+    /// the process ends.
     package func wait() {
         while case let left = inboxes.count(where: { !$0.hasEnded.load(ordering: .sequentiallyConsistent) }), left > 0 {
             let now = TimeSource.system.now
@@ -69,10 +69,10 @@ package final class ShardThreads: Sendable {
 
     package var figures: [ShardFigures] { inboxes.map(\.shown.figures).withoutLost }
 
-    /// How long each shard has worked, not waited for news; what a transaction's steps wait for is in it.
+    /// How long each shard has worked rather than waited for news. Waits of transaction steps count as work.
     package var busySeconds: [Double] { inboxes.map(\.shown.seconds) }
 
-    /// Of each partition.
+    /// The backlog of each partition.
     package var backlogs: [Backlog] {
         let partitions = figures.flatMap { figures in
             let logs = (figures.consumed?.latest?.partitions ?? []).map { ($0.place, $0) }
@@ -82,7 +82,8 @@ package final class ShardThreads: Sendable {
         return watch.withLock { $0.look(partitions, now: SystemTime.milliseconds) }
     }
 
-    /// The longest time that a shard has been at one turn: a stage that calls itself immediate may block it.
+    /// The longest turn under way outside calls that wait for brokers: a stage that claims to be immediate may block
+    /// it.
     package var longestTurn: Duration { longestTurn(withBrokers: false) }
 
     private func longestTurn(withBrokers: Bool) -> Duration {
@@ -145,12 +146,12 @@ package final class ShardThreads: Sendable {
             let until = TimeSource.system.now + pause
             while !inbox.isEnding, TimeSource.system.now < until { usleep(100_000) }
             if inbox.isEnding { return }
-            // Two with one static name take it from each other for as long as both live.
+            // Two members with the same static name fence each other for as long as both live.
             pause = TimeSource.system.now < begun + longestPause * 2 ? min(pause * 2, longestPause) : restartPause
         }
     }
 
-    /// False when its clients are of no use any more: another shard takes its place.
+    /// False if its clients have failed for good: another shard takes its place.
     private static func serve(
         _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox
     ) throws(KafkaError) -> Bool {
@@ -161,7 +162,7 @@ package final class ShardThreads: Sendable {
             inbox.shown.begin(shard.ports.now)
             let hadJoined = shard.ports.hasJoined
             let next = shard.turn()
-            // Readiness does not wait for the next time to show anything.
+            // Readiness must not wait until figures are due.
             if inbox.shown.end(TimeSource.system.now) || hadJoined != shard.ports.hasJoined {
                 var figures = shard.figures
                 shard.ports.addClients(to: &figures)
@@ -171,12 +172,12 @@ package final class ShardThreads: Sendable {
             if let error = shard.ports.consumer.fatalError {
                 environment.log.error(
                     "the consumer can go on no more: another takes its place", [.shard(inbox.shard), .error(error)])
-                // librdkafka's threads do not end before each of their records was given back.
+                // librdkafka's threads do not end until all of their records are given back.
                 shard.giveUp()
                 shard.ports.releaseCopied()
                 return false
             }
-            // Nobody wakes the thread of a shard that has ended.
+            // Nothing wakes the thread of a shard that has ended.
             let limit = shard.hasEnded ? .past : min(next, shard.ports.now + looksEvery)
             shard.ports.wait(until: limit, records: shard.wantsRecords)
         }
