@@ -78,7 +78,8 @@ struct ContactReading {
             "contacts cannot be read from their topic, trying again", [.contacts, .topic(topic), .error(error)])
     }
 
-    /// Returns if there is nothing to follow or the thread must end. Throws errors that may pass with another attempt.
+    /// Returns when there is nothing to follow or the thread must end. Throws errors that may pass with another
+    /// attempt.
     private mutating func follow() throws {
         let reader = try PartitionReader(properties, tellsEnds: true) { [log] level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .contacts, .error(text: message)])

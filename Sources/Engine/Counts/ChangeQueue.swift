@@ -33,22 +33,22 @@ struct ChangeQueue {
     /// The number of the first element of `list`. Numbers continue after `removeAll`, so a late report matches nothing.
     private var sequence: UInt32 = 0
     private var unanswered = 0
-    /// How many may be in flight: half of those of which brokers refused one, perhaps for the size of its batch.
+    /// How many changes may be in flight. A refusal sets it to half of those that were: their batch may be too large.
     private var most = Int.max
     /// How many changes the changelog is not known to have.
     private(set) var unstored = 0
     /// Rewrites in the queue, stored or not.
     private(set) var rewrites = 0
-    /// When the changelog last stored one, or when the first began to wait.
+    /// When the changelog last stored a change, or when the first began to wait.
     private var waitsSince = Instant.past
 
-    /// The index of the first that was not stored, until everything in flight is answered.
+    /// The index of the first change that was not stored, until everything in flight is answered.
     private var failed: Int?
-    /// The next is one that was not stored: nothing else is published until it is stored.
+    /// The next change is one that was not stored: nothing else is published until it is stored.
     private var isAlone = false
     private var failures = 0
     private var pausedUntil = Instant.past
-    /// Brokers refused one, perhaps for its timestamp: the next records switch from this machine's time to that of
+    /// Brokers refused a change, perhaps for its timestamp: the next records switch from this machine's time to that of
     /// their events, or back.
     private var wasRefused = false
     private(set) var carriesEventTime = false
@@ -71,10 +71,10 @@ struct ChangeQueue {
         if isRewrite { rewrites += 1 }
     }
 
-    /// The changelog has stored none for so long that nothing else waits for this partition's changes.
+    /// The changelog has stored nothing for so long that nothing else waits for this partition's changes.
     func isLate(_ now: Instant) -> Bool { unstored > 0 && now > waitsSince + Self.patience }
 
-    /// When the next may be published; nil if there is none, or if a report must come first.
+    /// When the next change may be published; nil if there is none, or if a report must come first.
     var due: Instant? {
         guard next < list.count, failed == nil, unanswered < most, !isAlone || unanswered == 0 else { return nil }
         return pausedUntil
@@ -82,7 +82,7 @@ struct ChangeQueue {
 
     var isRewriteNext: Bool { next < list.count && list[next].isRewrite }
 
-    /// The next to publish and its number; nil if none is due.
+    /// The next change to publish and its number; nil if none is due.
     func nextUnpublished(_ now: Instant) -> (sequence: UInt32, change: Change)? {
         guard let due, due <= now else { return nil }
         return (sequence &+ UInt32(next), list[next])
@@ -94,7 +94,7 @@ struct ChangeQueue {
         }
     }
 
-    /// The next was published, in a record with this timestamp.
+    /// The next change was published, in a record with this timestamp.
     mutating func published(at timestamp: Int64) {
         list[next].recordTime = timestamp > 0 ? timestamp : -1
         next += 1
@@ -150,7 +150,7 @@ struct ChangeQueue {
         wasRefused = false
     }
 
-    /// Removes the first if the changelog has stored it.
+    /// Removes the first change if the changelog has stored it.
     mutating func popStored() -> Change? {
         guard first < next, list[first].isStored else { return nil }
         let change = list[first]

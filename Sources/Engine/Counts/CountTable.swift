@@ -97,7 +97,7 @@ struct CountTable: ~Copyable {
         return false
     }
 
-    /// Moves the cells after it that are not at home back by one: no cell is ever marked as deleted.
+    /// Moves back by one those cells after it that are not at home: no cell is ever marked as deleted.
     private mutating func remove(_ at: Int) {
         count -= 1
         var (hole, at) = (at, next(at))

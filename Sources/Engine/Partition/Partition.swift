@@ -9,7 +9,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         case asking(again: Instant)
         /// Waits for its counts from the changelog, and for its contacts.
         case restoring
-        /// The log's range was asked for, as no usable offset is committed or the log lacks the next one. Again at
+        /// Asked for the log's range, since no usable offset is committed or the log lacks the next one; again at
         /// `again`.
         case askingRange(again: Instant)
         /// Its log may not be the one that was counted: the record at the mark tells, if it arrives by `until`.
@@ -46,7 +46,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var isUncertain = false
     /// The offset after a gap found then. If it comes again, the log itself has the gap.
     var gap: Int64?
-    /// Its position must be committed even if the ledger has not changed, as where it begins.
+    /// Its position must be committed even if the ledger has not changed, for instance where it starts.
     var mustCommit = false
     /// The log's range, once the answer has come.
     var range: Range<Int64>?

@@ -104,7 +104,7 @@ package struct ShardSettings: Sendable {
     /// How many messages a crash may repeat without transactions: just under a quarter of those in flight, since those
     /// that waited for their key come on top. With less, broker latency would bound a core's throughput.
     var maxExposed: Int { min(maxInFlight, max(1000, maxInFlight * 6 / 25)) }
-    /// The most characters of a commit's metadata.
+    /// The maximum number of characters in a commit's metadata.
     package var metadataLimit = OffsetMetadata.limit
     package var checkpointInterval = Duration.milliseconds(20)
     package var drain = Duration.seconds(5)

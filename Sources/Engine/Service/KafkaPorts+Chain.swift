@@ -5,7 +5,7 @@ import PushmillTelemetry
 
 /// Runs messages through the chain. One that has ended stays in `current` until the next begins or ends.
 extension KafkaPorts {
-    /// The stages of one in this many messages that come at once are measured.
+    /// Of the messages of one turn, the stages of one in this many are measured.
     private static var measuredShare: Int { 16 }
 
     /// Adds what the shard's thread has tallied to the counters that a scrape reads.

@@ -39,7 +39,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     /// When commits were made, by number, and when the transaction's end was asked for.
     private var commitsSince: [UInt32: Instant] = [:]
     var transactionSince: Instant?
-    /// Since when transaction steps have been retried; nil after one that was not.
+    /// When transaction steps began to need retries; nil if the last one needed none.
     var stuckSince: Instant?
     /// When something was last acknowledged, or no answer was awaited.
     var lastAnswer = Instant.past

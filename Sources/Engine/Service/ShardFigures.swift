@@ -23,7 +23,7 @@ package struct ShardFigures: Sendable {
         package let isFetched: Bool
         /// Its counts, or whatever else it needs, are being restored; or its counts will be once its start is known.
         package let isRestoring: Bool
-        /// It has not been read for long, and not because of a restore.
+        /// It has waited long to be read, and not for a restore.
         package let isUnserved: Bool
 
         private static let patience = Duration.seconds(15)

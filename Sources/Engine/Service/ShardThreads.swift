@@ -43,7 +43,7 @@ package final class ShardThreads: Sendable {
         }
     }
 
-    /// Starts to end: finishes messages in flight within the grace. A second call ends at once.
+    /// Begins the shutdown: messages in flight are finished within the grace. A second call ends at once.
     package func terminate() {
         let bound = (isEnding ? .zero : settings.shard.shutdownGrace) + Self.patience
         limit.store((TimeSource.system.now + bound).nanoseconds, ordering: .sequentiallyConsistent)
@@ -82,8 +82,7 @@ package final class ShardThreads: Sendable {
         return watch.withLock { $0.look(partitions, now: SystemTime.milliseconds) }
     }
 
-    /// The longest turn under way outside calls that wait for brokers: a stage that claims to be immediate may block
-    /// it.
+    /// The longest turn under way outside broker calls: a stage that claims to be immediate may block it.
     package var longestTurn: Duration { longestTurn(withBrokers: false) }
 
     private func longestTurn(withBrokers: Bool) -> Duration {
