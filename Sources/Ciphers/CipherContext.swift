@@ -1,10 +1,10 @@
 import CPushmillOpenSSL
 import Glibc
 
-/// A key as a cipher takes it. The bytes must outlive the call.
+/// A key in the form that a cipher takes. The bytes must outlive the call.
 struct CipherKey {
     let bytes: UnsafeRawBufferPointer
-    /// The key set's own number for it; 0 for a key that serves one message only.
+    /// `DecryptionKey.serial`; 0 for a key that serves one message only.
     let serial: UInt64
 
     init(_ bytes: UnsafeRawBufferPointer, serial: UInt64 = 0) {
@@ -13,8 +13,7 @@ struct CipherKey {
     }
 }
 
-/// One OpenSSL cipher context, which decrypts. It keeps the expanded key of its last use, for the next message under the
-/// same key.
+/// One OpenSSL context for decryption. It keeps the expanded key of its last use for the next message under that key.
 struct CipherContext: ~Copyable {
     private let context: OpaquePointer
     private let message = MessageParameters()
@@ -28,7 +27,7 @@ struct CipherContext: ~Copyable {
 
     deinit { EVP_CIPHER_CTX_free(context) }
 
-    /// Decrypts in place and checks the tag, in constant time. After an error the text is not to be used.
+    /// Decrypts in place and checks the tag in constant time. After an error the text must not be used.
     mutating func open(
         _ cipher: Cipher, _ key: CipherKey, nonce: UnsafeRawPointer,
         additional: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
@@ -49,8 +48,8 @@ struct CipherContext: ~Copyable {
         try check(EVP_DecryptFinal_ex(context, &end, &count), or: .authentication)
     }
 
-    /// Decrypts blocks in place and takes the padding off; returns how much is left. Where the padding is wrong, that is
-    /// all, and takes as long: where nothing authenticates the text, nobody is to learn which it was.
+    /// Decrypts blocks in place and removes the padding; returns the length left. Wrong padding leaves all, and takes
+    /// as long: if nothing authenticates the text, an attacker must not learn which it was.
     mutating func openBlocks(
         _ cipher: Cipher, _ key: CipherKey, iv: UnsafeRawPointer, _ text: UnsafeMutableRawBufferPointer
     ) throws(DecryptFailure) -> (count: Int, isPadded: Bool) {
@@ -63,10 +62,10 @@ struct CipherContext: ~Copyable {
         return Self.unpad(text)
     }
 
-    /// PKCS #7, without a branch that the text decides.
+    /// Removes PKCS #7 padding without a branch that depends on the text.
     private static func unpad(_ text: UnsafeMutableRawBufferPointer) -> (count: Int, isPadded: Bool) {
         let length = Int(text[text.count - 1])
-        // Shifted so far, a negative number is all ones and any other zero.
+        // This shift turns a negative number into all ones and any other into zero.
         let sign = Int.bitWidth - 1
         var wrong = (length - 1) >> sign | (Cipher.blockCount - length) >> sign
         for index in 0..<Cipher.blockCount {
@@ -76,8 +75,8 @@ struct CipherContext: ~Copyable {
         return (text.count - length & isRight, isRight != 0)
     }
 
-    /// Unwraps a key in place (RFC 3394, 2.2.2), block by block: OpenSSL's own unwrapping has AES without the processor's
-    /// help, and takes ten times as long. `block` is room for one block.
+    /// Unwraps a key in place (RFC 3394, 2.2.2), block by block: OpenSSL's own unwrapping does AES without the
+    /// processor's help and takes ten times as long. `block` must have room for one block.
     mutating func unwrap(
         _ cipher: Cipher, _ key: CipherKey, _ wrapped: UnsafeMutableRawBufferPointer, block: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
@@ -100,12 +99,12 @@ struct CipherContext: ~Copyable {
         return UnsafeMutableRawBufferPointer(rebasing: wrapped[half...])
     }
 
-    /// True where the context has the expanded key from another message.
+    /// True if the context still has this key expanded from another message.
     private func isStarted(_ cipher: Cipher, _ key: CipherKey) -> Bool {
         key.serial != 0 && key.serial == serial && cipher == self.cipher
     }
 
-    /// Without a nonce the mode's own initial value counts.
+    /// Without a nonce, the mode's own initial value applies.
     private mutating func start(
         _ cipher: Cipher, _ key: CipherKey, _ nonce: UnsafeRawPointer?
     ) throws(DecryptFailure) {
@@ -117,16 +116,16 @@ struct CipherContext: ~Copyable {
         guard key.bytes.count == cipher.keyCount else { throw .noKey }
         serial = 0
         let bytes = key.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        // Naming the same algorithm again would make OpenSSL begin from nothing.
+        // Passing the same algorithm again would make OpenSSL set it up from scratch.
         let change = cipher == self.cipher ? nil : algorithm
         try check(EVP_CipherInit_ex2(context, change, bytes, nonce, 0, nil), or: .authentication)
-        // For as long as the algorithm is this one: `openBlocks` takes padding off itself, in constant time.
+        // Holds until the algorithm changes. `openBlocks` removes the padding itself, in constant time.
         if change != nil, cipher.isCBC || cipher.isWrap { EVP_CIPHER_CTX_set_padding(context, 0) }
         self.cipher = cipher
         serial = key.serial
     }
 
-    /// Without an output it is additional data, that is only authenticated.
+    /// Without an output, the input is additional data, which is only authenticated.
     @discardableResult
     private func update(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer?
@@ -141,8 +140,8 @@ struct CipherContext: ~Copyable {
     }
 }
 
-/// A message's nonce and tag as AES-GCM takes both in one call: by the nonce's two parts, which TLS calls them. Beginning
-/// anew with a nonce would take twice as long, because OpenSSL then asks the cipher how long a nonce is.
+/// Sets nonce and tag for AES-GCM in one call: the nonce in two parts, by parameters that OpenSSL names after TLS. An
+/// init with the nonce takes twice as long, because OpenSSL then asks the cipher for the length of a nonce.
 private struct MessageParameters: ~Copyable {
     private static let fixedCount = 4
     private static let count = 4
@@ -159,7 +158,7 @@ private struct MessageParameters: ~Copyable {
 
     deinit { start.deallocate() }
 
-    /// Good until the next call.
+    /// Valid until the next call.
     func parameters(_ nonce: UnsafeRawPointer, _ tag: UnsafeMutableRawPointer) -> UnsafePointer<OSSL_PARAM> {
         let nonce = UnsafeMutableRawPointer(mutating: nonce)
         start[0].data = tag
@@ -168,7 +167,7 @@ private struct MessageParameters: ~Copyable {
         return UnsafePointer(start)
     }
 
-    // OpenSSL keeps the names' addresses. Kept for the life of the process.
+    // OpenSSL keeps the addresses of the names, so they live as long as the process.
     nonisolated(unsafe) private static let tagName = strdup(OSSL_CIPHER_PARAM_AEAD_TAG)
     nonisolated(unsafe) private static let fixedName = strdup(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED)
     nonisolated(unsafe) private static let endName = strdup(OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV)
@@ -183,7 +182,7 @@ enum Cipher: Int, CaseIterable {
     static let tagCount = 16
     static let blockCount = 16
 
-    /// Of a key that is wrapped, for its blocks. Nil where this build or configuration of OpenSSL leaves the cipher out.
+    /// For a key wrap, the cipher of its blocks (ECB). Nil if this build or configuration of OpenSSL lacks the cipher.
     var algorithm: OpaquePointer? { Self.algorithms[rawValue] }
 
     var isGCM: Bool { self == .aes128GCM || self == .aes256GCM }
@@ -204,6 +203,6 @@ enum Cipher: Int, CaseIterable {
         "AES-256-ECB",
     ]
 
-    // Fetched once, because a fetch takes locks; immutable, and kept for the life of the process.
+    // Fetched once because a fetch takes locks; immutable and kept for the life of the process.
     nonisolated(unsafe) private static let algorithms = names.map { EVP_CIPHER_fetch(nil, $0, nil) }
 }

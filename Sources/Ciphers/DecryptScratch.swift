@@ -2,15 +2,14 @@ import Glibc
 package import PushmillPayload
 import Synchronization
 
-/// What decrypting needs beside the key: buffers and OpenSSL contexts, used again for every message. Of one thread at a
-/// time.
+/// What decryption needs besides the key: buffers and OpenSSL contexts, reused for every message. One thread at a time.
 @usableFromInline
 package struct DecryptScratch: ~Copyable {
-    /// The longest ciphertext that is read: hex of the longest plaintext.
+    /// The longest ciphertext that is read, in bytes: hex of the longest plaintext.
     static let textLimit = 2 * plaintextLimit
     static let plaintextLimit = 64 << 10
 
-    /// The ciphertext, and in its place the plaintext.
+    /// The ciphertext, decrypted in place.
     var buffer = ScratchBuffer()
     var inflated = ScratchBuffer()
     var secrets = SecretCells()
@@ -34,7 +33,7 @@ package struct DecryptScratch: ~Copyable {
         self.inflater = inflater
     }
 
-    /// The set in force, of which this is the version. When that has changed, the contexts forget the keys of the old one.
+    /// The key ring of this version. If the version has changed, the contexts drop the keys of the old ring.
     package mutating func ring(
         _ version: Int, _ current: @autoclosure () -> KeyRing
     ) throws(DecryptFailure) -> KeyRing {
@@ -45,7 +44,7 @@ package struct DecryptScratch: ~Copyable {
         return ring
     }
 
-    /// Reads a plaintext as JSON; the document is good until the scratch is cleared.
+    /// Reads a plaintext as JSON; the document is valid until the scratch is cleared.
     package mutating func read(_ plaintext: UnsafeMutableRawBufferPointer) throws(PayloadError) -> JSONDocument {
         documentCount = plaintext.count
         try document.read(UnsafeRawBufferPointer(plaintext))
@@ -58,7 +57,7 @@ package struct DecryptScratch: ~Copyable {
         if documentCount > 0 {
             document.wipe(upTo: documentCount)
             documentCount = 0
-            // The index of a large one takes many times as much, and the next may never come.
+            // Its index takes many times as much memory as the text, and the next large one may never come.
             if document.isLarge { document = JSONDocument() }
         }
         buffer.clear()
@@ -67,14 +66,14 @@ package struct DecryptScratch: ~Copyable {
     }
 }
 
-/// Lends a scratch to the thread that decrypts, without a lock: as many as decrypt at once come to be, and some are kept.
+/// Lends a scratch to the thread that decrypts, without a lock. A new one is made if none is free; up to 32 are kept.
 ///
-/// Unchecked because pointers are not sendable: the thread that has taken one out has what it points to for itself until
-/// it gives it back, cleared. It does that whatever the ciphertext is, and also when it is refused.
+/// Unchecked because pointers are not sendable: a thread that has taken a scratch is its only user until it gives it
+/// back, always cleared, even if the ciphertext is refused.
 @usableFromInline
 package final class ScratchPool: @unchecked Sendable {
     private static let count = 32
-    /// Apart from each other by a cache line, and each thread begins at one of its own: then none waits for another's.
+    /// Slots are a cache line apart and each thread starts at its own, so threads do not contend for a line.
     private static let distance = 8
     private let kept = InlineArray<256, Atomic<UnsafeMutablePointer<DecryptScratch>?>> { _ in Atomic(nil) }
 
@@ -120,7 +119,7 @@ package final class ScratchPool: @unchecked Sendable {
         Self.free(scratch)
     }
 
-    /// Threads' numbers are addresses in their stacks.
+    /// `pthread_self()` is an address in the thread's stack.
     private static var first: Int { Int(truncatingIfNeeded: pthread_self() >> 12) }
 
     private static func index(_ first: Int, _ turn: Int) -> Int { (first &+ turn) & (count - 1) * distance }
@@ -131,11 +130,11 @@ package final class ScratchPool: @unchecked Sendable {
     }
 }
 
-/// The cipher contexts of one thread. Some are kept for the keys in use, so that their expansion is done once.
+/// The cipher contexts of one thread. Some are kept for the keys in use, so each key is expanded only once.
 struct CipherContexts: ~Copyable {
     private static let keptCount = 16
 
-    /// Those for kept keys, and behind them one of each of the eight ciphers for keys that serve one message only.
+    /// The contexts for kept keys, then one for each of the eight ciphers, for keys that serve one message only.
     private var contexts: InlineArray<24, CipherContext>
 
     init() throws(DecryptFailure) {
@@ -166,6 +165,6 @@ struct DigestContexts {
         hmac512 = try KeyedDigest(.sha512)
     }
 
-    /// Of a JWE whose cipher has no tag of its own.
+    /// The HMAC of a JWE whose cipher has no tag of its own.
     func code(beside cipher: Cipher) -> KeyedDigest { cipher == .aes128CBC ? hmac256 : hmac512 }
 }

@@ -1,23 +1,23 @@
 import Glibc
 import PushmillPayload
 
-/// Opens a ciphertext of any form that is allowed.
+/// Decrypts a ciphertext of any allowed form.
 package struct Decryptor: Sendable {
     private let allowsJWE: Bool
     private let allowsOpenSSL: Bool
     private let allowsWebPush: Bool
     private let isRot13: Bool
-    /// The uses of keys for nonce, ciphertext and tag in one; these forms look alike.
+    /// The key uses of the allowed forms that combine nonce, ciphertext and tag; these forms look alike.
     private let combined: KeyUses
     let derivation: PassphraseDerivation
-    /// A ciphertext that names a key is not asked.
+    /// A key name in the ciphertext is ignored.
     private let bindsKeys: Bool
     let derivedKeys = DerivedKeys()
 
     package enum Opened {
-        /// In the scratch, good until that is used again; always UTF-8.
+        /// In the scratch, valid until its next use; always UTF-8.
         case text(UnsafeMutableRawBufferPointer, isAuthenticated: Bool)
-        /// A key must be derived first; then open again.
+        /// A key must be derived first; then call `open` again.
         case underived(Derivation)
     }
 
@@ -34,16 +34,16 @@ package struct Decryptor: Sendable {
         self.derivation = derivation
     }
 
-    /// True if opening can take a derivation.
+    /// True if opening may need a slow key derivation.
     package var needsTime: Bool {
         if case .iterated = derivation { allowsOpenSSL } else { false }
     }
 
-    /// It is known then, for as long as it is among the latest.
+    /// Derives the key and caches it until newer ones evict it.
     package func derive(_ derivation: Derivation) async throws { _ = try await derivedKeys.derive(derivation) }
 
-    /// Chooses a key where the ciphertext names none, and asks for a draft's parameters where it may need them. Sets
-    /// that were replaced a short while ago get their turn where the one in force does not help.
+    /// Calls `choose` if the ciphertext names no key, and `draft` if a draft's parameters may be needed. If the ring in
+    /// use has no key that works, tries the recently replaced rings.
     package func open(
         _ text: UnsafeRawBufferPointer, as encoding: BinaryEncoding = .auto, _ scratch: inout DecryptScratch,
         _ ring: KeyRing, choose: KeyChoice, draft: DraftSource
@@ -67,7 +67,7 @@ package struct Decryptor: Sendable {
         if isRot13 { return try turn(text, &scratch) }
         guard let start = text.baseAddress, !text.isEmpty else { throw .malformed }
         let plain: UnsafeMutableRawBufferPointer
-        // With an encoding that is named, a text is no JWE, whatever it looks like.
+        // If an encoding is named, the text is not a JWE, whatever it looks like.
         if encoding == .auto, let dot = memchr(start, Int32(UInt8(ascii: ".")), text.count) {
             guard allowsJWE else { throw text.count { $0 == UInt8(ascii: ".") } == 4 ? .unsupported : .malformed }
             plain = try JWEForm.open(
@@ -113,7 +113,7 @@ package struct Decryptor: Sendable {
         return .text(try form.open(derived, &scratch), isAuthenticated: false)
     }
 
-    /// Web push has a shape, or comes with a draft's parameters; of the other forms only the key says which it is.
+    /// Web push is known by its shape or by a draft's parameters; the other forms only by the use of the key.
     private func openBinary(
         _ data: UnsafeMutableRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice,
         _ draft: DraftSource
@@ -130,7 +130,7 @@ package struct Decryptor: Sendable {
         return try CombinedForm.open(data, try choose(KeyNeed(combined), ring), &scratch)
     }
 
-    /// Nil where the message names a key of another form: then it only looks like web push.
+    /// Nil if the message names a key of another form, and so only looks like web push.
     private func pushKey(_ ring: KeyRing, _ choose: KeyChoice) throws(DecryptFailure) -> DecryptionKey? {
         do throws(DecryptFailure) {
             return try choose(KeyNeed(.webPush), ring)
@@ -141,18 +141,18 @@ package struct Decryptor: Sendable {
     }
 }
 
-/// The forms of ciphertext, by the names that a configuration allows them by.
+/// The forms of ciphertext, by their names in the configuration.
 package enum CiphertextFormat: String, CaseIterable, Sendable {
     case jwe
     case openSSL = "openssl"
     case aesGCM = "aes-gcm"
     case chaCha20 = "chacha20-poly1305"
     case webPush = "webpush"
-    /// Has no shape to be recognised by, so it stands alone.
+    /// Has no recognizable shape, so it cannot be combined with other forms.
     case rot13
 }
 
-/// Nonce, ciphertext and tag, one after the other, as CryptoKit and others combine them.
+/// Nonce, ciphertext and tag in a row, as CryptoKit and others combine them.
 enum CombinedForm {
     static let shortest = Cipher.nonceCount + Cipher.tagCount
 
@@ -181,7 +181,7 @@ enum CombinedForm {
     }
 }
 
-/// The cipher of tutorials: letters change places with those 13 further on.
+/// The cipher of tutorials: swaps each letter with the one 13 places further on.
 enum Rot13 {
     static func turn(_ byte: UInt8) -> UInt8 {
         switch byte | 0x20 {
@@ -192,26 +192,26 @@ enum Rot13 {
     }
 }
 
-/// Finds the key for a ciphertext that does not name one itself.
+/// Finds the key for a ciphertext that names none itself.
 package typealias KeyChoice = (_ need: KeyNeed, _ ring: KeyRing) throws(DecryptFailure) -> DecryptionKey
 
-/// Why a ciphertext was not shown. Padding and tag failures are one on purpose, and so is everything that is wrong with a
-/// text that nothing authenticates: telling them apart would help an attacker who tries ciphertexts.
+/// Why a ciphertext was rejected. Padding and tag failures are one case on purpose, as are all faults of a text that
+/// nothing authenticates: the difference would help an attacker who tries ciphertexts.
 @usableFromInline
 package enum DecryptFailure: Error, CaseIterable {
     /// No key of that name, or none for this form.
     case noKey
-    /// Wrong key, or tampered with.
+    /// Wrong key, or the ciphertext was tampered with.
     case authentication
     case malformed
-    /// Well formed, but not allowed here or not known.
+    /// Well formed, but unknown or not allowed by the configuration.
     case unsupported
     case tooLarge
     case notText
     case notObject
     case protectedMember
 
-    /// True where another key might do better.
+    /// True if another key might succeed.
     var mayBeOfTheKey: Bool { self == .noKey || self == .authentication }
 
     package var reason: StaticString {

@@ -2,13 +2,13 @@ import Dispatch
 import PushmillPayload
 import Synchronization
 
-/// Derives keys on threads of its own, and remembers some of them: a sender may use one salt again, but need not.
+/// Derives keys on its own threads and caches some: a sender may reuse a salt, but need not.
 final class DerivedKeys: Sendable {
     private let known: Mutex<Known>
     private let queues: [DispatchQueue]
     private let next = Atomic<Int>(0)
 
-    /// Half as many threads as cores: messages that need no such key go on beside them.
+    /// Half the cores, so messages that need no such key are not held up.
     static func threads(cores: Int) -> Int { max(1, cores / 2) }
 
     init(capacity: Int = 1024, threads: Int = DerivedKeys.threads(cores: Processors.usable)) {
@@ -20,7 +20,7 @@ final class DerivedKeys: Sendable {
 
     func known(_ derivation: Derivation) -> SecretBytes? { known.withLock { $0[derivation.identity] } }
 
-    /// Waits for its turn, which a cancelled task gives up.
+    /// Runs on one of the queues. A task that is cancelled before its turn gives it up.
     func derive(_ derivation: Derivation) async throws -> SecretBytes {
         let isCancelled = Flag()
         return try await withTaskCancellationHandler {
@@ -38,7 +38,7 @@ final class DerivedKeys: Sendable {
         }
     }
 
-    /// On the caller's thread.
+    /// Runs on the caller's thread.
     func compute(_ derivation: Derivation) throws(DecryptFailure) -> SecretBytes {
         if let key = known(derivation) { return key }
         let key = try derivation.compute()
@@ -50,11 +50,11 @@ final class DerivedKeys: Sendable {
         let value = Atomic<Bool>(false)
     }
 
-    /// The latest so many keys.
+    /// The latest `capacity` keys.
     private struct Known {
         let capacity: Int
         var keys: [Derivation.Identity: SecretBytes] = [:]
-        /// From the oldest on.
+        /// Oldest first.
         var order: [Derivation.Identity] = []
 
         subscript(identity: Derivation.Identity) -> SecretBytes? { keys[identity] }
@@ -67,10 +67,10 @@ final class DerivedKeys: Sendable {
     }
 }
 
-/// A key whose derivation takes long: no shard's thread computes it.
+/// A key whose derivation takes long and must not run on a shard's thread.
 package struct Derivation: Sendable {
     let passphrase: DecryptionKey
-    /// As its bytes lie in memory.
+    /// The salt's bytes in memory order.
     let salt: UInt64
     let iterations: Int
 
@@ -81,7 +81,7 @@ package struct Derivation: Sendable {
         let salt: UInt64
     }
 
-    /// Key and initial value.
+    /// Returns key and initial value.
     func compute() throws(DecryptFailure) -> SecretBytes {
         try SecretBytes(count: PassphraseDerivation.count) { (output) throws(DecryptFailure) in
             guard let start = output.baseAddress else { return }

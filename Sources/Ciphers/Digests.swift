@@ -1,11 +1,11 @@
 import CPushmillOpenSSL
 package import PushmillPayload
 
-/// The SHA-256 of bytes that come piece by piece. Belongs to one thread at a time.
+/// SHA-256 of bytes that arrive in pieces. Belongs to one thread at a time.
 package final class ContentHash {
     private let context: DigestContext
 
-    /// Fails only where no memory is left; what has begun does not fail.
+    /// Fails only if memory runs out; once begun, it does not fail.
     package init() throws(FileFailure) {
         do throws(DecryptFailure) {
             context = try DigestContext(.sha256)
@@ -17,7 +17,7 @@ package final class ContentHash {
 
     package func add(_ bytes: UnsafeRawBufferPointer) { try? context.add(bytes) }
 
-    /// As hex. Nothing is added afterwards.
+    /// Returns the hash in hex. No bytes may be added afterwards.
     package func end() -> String {
         var bytes = [UInt8](repeating: 0, count: context.count)
         bytes.withUnsafeMutableBytes { bytes in
@@ -29,13 +29,13 @@ package final class ContentHash {
         }
     }
 
-    /// Writes 32 bytes; fails only where no memory is left, and then writes nothing.
+    /// Writes 32 bytes; if memory runs out, writes nothing.
     package static func hash(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>?) {
         EVP_Digest(bytes.baseAddress, bytes.count, output, nil, EVP_sha256(), nil)
     }
 }
 
-/// A hash that is computed again and again.
+/// A reusable hash.
 final class DigestContext {
     enum Algorithm: String {
         case md5 = "MD5"
@@ -78,7 +78,7 @@ final class DigestContext {
     }
 }
 
-/// Throws where a call of OpenSSL has failed. Its queue of errors is the thread's, and somebody else's next.
+/// Throws if a call of OpenSSL has failed, and clears the thread's error queue for its next user.
 func check(_ status: Int32, or failure: DecryptFailure = .unsupported) throws(DecryptFailure) {
     guard status > 0 else {
         ERR_clear_error()

@@ -2,8 +2,8 @@ import CPushmillOpenSSL
 
 /// A private key on the curve P-256, with its public point.
 ///
-/// Unchecked because OpenSSL lets threads share a key that no one changes, but does not say so in a type. A point that comes
-/// with a message has an object of its own and is never put into this one.
+/// Unchecked because OpenSSL lets threads share an unchanged key but does not say so in a type. A message's point gets
+/// an object of its own and is never put into this one.
 final class EllipticKey: @unchecked Sendable {
     static let secretCount = 32
     /// 4, x and y.
@@ -27,9 +27,9 @@ final class EllipticKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// A new key, and the number to store it by.
+    /// Returns a new key and the number to store it by.
     static func generate() throws(DecryptFailure) -> (key: EllipticKey, secret: SecretBytes) {
-        // A number beyond the curve's order comes up once in 2^32 times.
+        // A random number exceeds the curve's order once in 2^32 times.
         for _ in 0..<8 {
             let secret = try SecretBytes.random(secretCount)
             if let key = EllipticKey(secret: secret.bytes) { return (key, secret) }
@@ -37,9 +37,9 @@ final class EllipticKey: @unchecked Sendable {
         throw .unsupported
     }
 
-    /// The secret shared with the owner of a public point, which may come from anyone. Points that are not on the curve
-    /// are refused, or they would give the key away.
-    /// Writes `secretCount` bytes.
+    /// Writes the secret shared with the owner of a public point: `secretCount` bytes. The point may come from anyone.
+    /// Points
+    /// off the curve are refused, because they would give the key away.
     func agree(with point: [UInt8], into output: UnsafeMutableRawPointer) throws(DecryptFailure) {
         defer { ERR_clear_error() }
         guard point.count == Self.pointCount, point.first == 4, let peer = EVP_PKEY_new() else { throw .malformed }
@@ -49,7 +49,7 @@ final class EllipticKey: @unchecked Sendable {
             let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
         else { throw .malformed }
         defer { EVP_PKEY_CTX_free(context) }
-        // On a curve of prime order, being on it is all that there is to check.
+        // On a curve of prime order, nothing but being on the curve needs a check.
         guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer_ex(context, peer, 0) == 1 else {
             throw .malformed
         }
@@ -59,7 +59,7 @@ final class EllipticKey: @unchecked Sendable {
         else { throw .malformed }
     }
 
-    /// By way of the number's standard form (RFC 5915), from which OpenSSL works out the point.
+    /// Builds the number's standard form (RFC 5915), from which OpenSSL computes the point.
     private static func read(_ secret: UnsafeRawBufferPointer) -> OpaquePointer? {
         let form = SecretBytes(count: opening.count + secretCount + curve.count) { form in
             form.copyBytes(from: opening)

@@ -1,6 +1,6 @@
 import CPushmillOpenSSL
 
-/// HMAC, and what is built of it.
+/// A reusable HMAC.
 final class KeyedDigest {
     enum Algorithm: String {
         case sha256 = "SHA256"
@@ -15,11 +15,11 @@ final class KeyedDigest {
     init(_ algorithm: Algorithm) throws(DecryptFailure) {
         self.algorithm = algorithm
         let mac = EVP_MAC_fetch(nil, OSSL_MAC_NAME_HMAC, nil)
-        // The context holds on to it.
+        // The context keeps its own reference.
         defer { EVP_MAC_free(mac) }
         guard let context = EVP_MAC_CTX_new(mac) else { throw .unsupported }
         self.context = context
-        // OpenSSL keeps both texts' addresses for the call.
+        // OpenSSL keeps the addresses of both texts during the call.
         let status = OSSL_MAC_PARAM_DIGEST.withCString { parameter in
             var name = Array(algorithm.rawValue.utf8CString)
             return name.withUnsafeMutableBufferPointer { name in
@@ -49,13 +49,13 @@ final class KeyedDigest {
         try bytes.span.withUnsafeBytes { (bytes) throws(DecryptFailure) in try add(bytes) }
     }
 
-    /// `output` has room for all of the code, of which callers may use less.
+    /// `output` must have room for the whole code; callers may use only the beginning.
     func end(into output: UnsafeMutableRawPointer) throws(DecryptFailure) {
         var count = 0
         try check(EVP_MAC_final(context, output.assumingMemoryBound(to: UInt8.self), &count, algorithm.count))
     }
 
-    /// Computes the code into `room`, which has room for all of it, and compares its beginning in constant time.
+    /// Computes the code into `room`, which must hold all of it, and compares its start with `tag` in constant time.
     func end(expecting tag: UnsafeMutableRawBufferPointer, room: UnsafeMutableRawPointer) throws(DecryptFailure) {
         try end(into: room)
         guard tag.count <= algorithm.count, let expected = tag.baseAddress,

@@ -1,11 +1,11 @@
 import CPushmillOpenSSL
 
-/// Key material: never shown, and cleared when it is let go of.
+/// Key material: never printed, wiped when released.
 package final class SecretBytes: @unchecked Sendable {
-    // Unchecked for the pointer's sake only: what it points to is written before anyone else sees it, and never again.
+    // Unchecked only because of the pointer: the memory is written before another thread sees it, and never again.
     private let storage: UnsafeMutableRawBufferPointer
 
-    /// `fill` writes the bytes, which are zero before.
+    /// `fill` writes the bytes, which are zero at first.
     package init<E: Error>(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void) throws(E) {
         storage = .allocate(byteCount: count, alignment: 16)
         storage.initializeMemory(as: UInt8.self, repeating: 0)
@@ -16,7 +16,7 @@ package final class SecretBytes: @unchecked Sendable {
         self.init(count: bytes.count) { $0.copyBytes(from: bytes) }
     }
 
-    /// What nobody can foretell.
+    /// Cryptographically random bytes.
     static func random(_ count: Int) throws(DecryptFailure) -> SecretBytes {
         try SecretBytes(count: count) { (bytes) throws(DecryptFailure) in
             let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -40,7 +40,7 @@ package final class SecretBytes: @unchecked Sendable {
 
     package var count: Int { storage.count }
 
-    /// Good for as long as this object is.
+    /// Valid for the lifetime of this object.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(storage) }
 }
 
@@ -49,7 +49,7 @@ extension SecretBytes: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Memory for one ciphertext and what becomes of it; grows as needed, and is cleared after every use.
+/// Memory for one ciphertext and its plaintext; grows as needed and is wiped after every use.
 struct ScratchBuffer: ~Copyable {
     private(set) var base: UnsafeMutableRawPointer
     private var capacity = 4096
@@ -62,7 +62,7 @@ struct ScratchBuffer: ~Copyable {
         base.deallocate()
     }
 
-    /// Makes room. What was there is lost.
+    /// Makes room; the old contents are lost.
     mutating func reserve(_ count: Int) {
         clear()
         if count > capacity {
@@ -85,12 +85,12 @@ struct ScratchBuffer: ~Copyable {
     }
 }
 
-/// Memory for the keys that are computed on the way to a plaintext, 64 bytes for each.
+/// Memory for the keys computed during a decryption, 64 bytes each.
 struct SecretCells: ~Copyable {
     enum Cell: Int, CaseIterable {
-        /// What a key agreement gives.
+        /// The result of a key agreement.
         case shared
-        /// What is made of that.
+        /// The key derived from `shared`.
         case agreed
         case contentKey
         case nonce

@@ -1,18 +1,18 @@
 import PushmillPayload
 
-/// How binary is written as text.
+/// How binary data is written as text.
 package enum BinaryEncoding: String, CaseIterable, Sendable {
     /// Hex, base64 or base64url, which can be told apart.
     case auto
     case base64, base64url, hex
-    /// ZeroMQ's base 85. One to three bytes that are left over at the end take a digit more than they are.
+    /// ZeroMQ's base 85. One to three bytes left over at the end take one digit more than there are bytes.
     case z85
 }
 
-/// Binary written as text. Every text has one meaning or none: what no encoder writes is malformed.
+/// Binary data written as text. A text decodes in one way or not at all: what no encoder writes is malformed.
 package enum BinaryText {
-    /// Base64 may be padded or not, and be broken into lines, as `openssl` does. `output` has room for `text.count`
-    /// bytes; returns how many were written.
+    /// Base64 may be padded or not, and may have line breaks, as `openssl` writes them. `output` must have room for
+    /// `text.count` bytes; returns how many were written.
     static func decode(
         _ text: UnsafeRawBufferPointer, as encoding: BinaryEncoding, into output: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> Int {
@@ -29,7 +29,7 @@ package enum BinaryText {
         return try decodeBase64(text, into: output, isBare: false)
     }
 
-    /// Reads base64, where it is bare without padding and line breaks, as a JWE's.
+    /// Reads base64. If `isBare`, it has neither padding nor line breaks, as in a JWE.
     static func decodeBase64(
         _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer, isBare: Bool = true
     ) throws(DecryptFailure) -> Int {
@@ -38,7 +38,7 @@ package enum BinaryText {
         return count
     }
 
-    /// Reads as `decode` does; empty if it is malformed.
+    /// Reads as `decode` does; empty if the text is malformed.
     package static func bytes(_ text: Span<UInt8>, as encoding: BinaryEncoding = .auto) -> [UInt8] {
         text.withUnsafeBytes { text in
             [UInt8](unsafeUninitializedCapacity: text.count + 1) { bytes, count in
@@ -95,15 +95,15 @@ package enum BinaryText {
         return count
     }
 
-    /// Reads base64 as far as it goes; gives the number of bytes and what follows. What is bare has neither padding nor
-    /// line breaks. `output` has room for `text.count` bytes.
+    /// Reads base64 as far as it goes; returns the number of bytes and the rest of the text. If `isBare`, there is
+    /// neither padding nor line breaks. `output` must have room for `text.count` bytes.
     @inline(__always)
     static func decodePart(
         _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer, isBare: Bool = true
     ) throws(DecryptFailure) -> (count: Int, rest: UnsafeRawBufferPointer) {
         let quads = quads
         var (index, count) = decodeQuads(text, into: output, quads)
-        // What is left is short, padded, broken into lines, or none of base64.
+        // The rest is short, padded, broken into lines, or not base64.
         var bits: UInt32 = 0
         var held: UInt32 = 0
         var padding: UInt32 = 0
@@ -130,8 +130,8 @@ package enum BinaryText {
         return (count, UnsafeRawBufferPointer(rebasing: text[index...]))
     }
 
-    /// Decodes as far as whole fours of characters go; gives how many characters and bytes that are. Writes two bytes
-    /// more, which is never more than there are characters.
+    /// Decodes groups of four characters; returns how many characters it read and bytes it wrote. Overwrites up to two
+    /// bytes more, but never more than there are characters.
     @inline(__always)
     private static func decodeQuads(
         _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer, _ quads: UnsafePointer<UInt32>
@@ -159,13 +159,13 @@ package enum BinaryText {
 }
 
 private let none: UInt8 = 0xff
-/// Set in what four characters give if one of them is none of base64.
+/// Set in the result of `three` if one of the four characters is not base64.
 private let invalid: UInt32 = 1 << 31
 
-/// What a character stands for as the first to the fourth of its four, whose bytes begin with the lowest.
+/// The bits of each character as the first to the fourth of its group, with the first byte in the lowest bits.
 ///
-/// Memory of its own, kept for the life of the process and written only here, because a copy is made of any other that
-/// is indexed. A byte is an index of each of the four tables.
+/// Allocated by hand, kept for the life of the process and written only here: Swift copies other storage to index it.
+/// Each of the four tables has an entry for every byte.
 nonisolated(unsafe) private let quads = {
     let quads = UnsafeMutablePointer<UInt32>.allocate(capacity: 4 * 256)
     for index in 0..<4 * 256 {
@@ -175,7 +175,7 @@ nonisolated(unsafe) private let quads = {
     return UnsafePointer(quads)
 }()
 
-/// What the four characters that begin here stand for.
+/// The three bytes that the four characters at `index` encode.
 @inline(__always)
 private func three(_ text: UnsafeRawBufferPointer, _ index: Int, _ quads: UnsafePointer<UInt32>) -> UInt32 {
     quads[Int(text[index])] | quads[256 + Int(text[index &+ 1])]

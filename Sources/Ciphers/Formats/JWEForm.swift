@@ -2,19 +2,19 @@ import PushmillPayload
 
 /// JSON Web Encryption in its compact form (RFC 7516).
 struct JWEForm: ~Copyable {
-    /// As text, which is authenticated as well.
+    /// The encoded header, which is authenticated too.
     let headerText: UnsafeRawBufferPointer
     let header: JWEHeader
     let parts: JWEParts
 
-    /// Decrypts the text, whose first dot is known. The plaintext is in the scratch, good until that is used again.
+    /// Decrypts the text, whose first dot is at `dot`. The plaintext is in the scratch, valid until its next use.
     static func open(
         _ text: UnsafeRawBufferPointer, dot: Int, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice,
         mayNameKey: Bool
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         let form = try JWEForm(text, dot: dot, &scratch)
         let key = try form.key(ring, choose, mayNameKey: mayNameKey)
-        // The cipher's key may be this key's own bytes.
+        // The cipher's key may point into this key's bytes.
         let content = try withExtendedLifetime(key) { () throws(DecryptFailure) in
             try form.openContent(form.contentKey(key, &scratch), &scratch)
         }
@@ -31,7 +31,7 @@ struct JWEForm: ~Copyable {
         if let known = scratch.headers[headerText] {
             header = known
         } else {
-            // What is wrong with the form is said before what is wrong with the header.
+            // A fault of the form takes precedence over a fault of the header.
             guard rest.count(where: { $0 == UInt8(ascii: ".") }) >= 4 else { throw .malformed }
             header = try scratch.headers.read(headerText, buffer: scratch.buffer.base)
         }
@@ -56,7 +56,7 @@ struct JWEForm: ~Copyable {
         return parts.content
     }
 
-    /// AES-CBC with HMAC (RFC 7518, 5.2): the key's first half authenticates, the second decrypts.
+    /// AES-CBC with HMAC (RFC 7518, 5.2): the key's first half authenticates, the second half decrypts.
     private func openBlocks(
         _ cipher: Cipher, _ digest: KeyedDigest, _ key: CipherKey, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
@@ -91,10 +91,10 @@ struct JWEForm: ~Copyable {
     }
 }
 
-/// How a JWE's content key is come by.
+/// Obtains a JWE's content key.
 extension JWEForm {
     private var need: KeyNeed {
-        // Only a key that is the content's own has to have its length.
+        // Only a key that encrypts the content directly must have the content key's length.
         KeyNeed(header.algorithm.use, count: header.algorithm == .direct ? header.encryption.keyCount : nil)
     }
 
@@ -147,14 +147,14 @@ extension JWEForm {
     }
 }
 
-/// The parts of a compact JWE behind its header, decoded one after the other from a buffer's beginning.
+/// The parts of a compact JWE after its header, decoded one after the other from the start of a buffer.
 struct JWEParts {
     let key: UnsafeMutableRawBufferPointer
     let nonce: UnsafeMutableRawBufferPointer
     let content: UnsafeMutableRawBufferPointer
     let tag: UnsafeMutableRawBufferPointer
 
-    /// Each part of the text follows a dot. The buffer has room for as many bytes.
+    /// A dot precedes each part. The buffer must have room for `text.count` bytes.
     init(_ text: UnsafeRawBufferPointer, into buffer: UnsafeMutableRawPointer) throws(DecryptFailure) {
         var rest = text
         var next = buffer

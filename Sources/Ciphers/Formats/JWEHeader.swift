@@ -16,19 +16,18 @@ package enum JWEEncryption: String, CaseIterable, Sendable {
         }
     }
 
-    /// Without a tag of the cipher's own one half of the key is for a code.
+    /// CBC has no tag of its own, so half of the key is for an HMAC.
     package var keyCount: Int { cipher.isCBC ? 2 * cipher.keyCount : cipher.keyCount }
 }
 
-/// How the content's key is come by (`alg`).
+/// How the content key is obtained (`alg`).
 enum JWEAlgorithm: Equatable {
     case direct
     case wrap(KeyUse, Cipher)
     case gcmWrap
-    /// A key that both sides compute: the content's own, or the one that wraps it.
+    /// A key that both sides compute: the content key itself or the key that wraps it.
     case agreement(Cipher?)
 
-    /// Which keys it takes.
     var use: KeyUse {
         switch self {
         case .direct: .direct
@@ -53,28 +52,28 @@ enum JWEAlgorithm: Equatable {
 /// The protected header of a JWE in its compact form.
 final class JWEHeader {
     let algorithm: JWEAlgorithm
-    /// As `alg` has it, because key agreement hashes it.
+    /// The text of `alg`, which key agreement hashes.
     let algorithmName: String
     let encryption: JWEEncryption
     let isDeflated: Bool
     let keyName: KeyName?
     let agreement: Agreement?
-    /// What `A256GCMKW` keeps in the header.
+    /// Nonce and tag of the wrapped key, which `A256GCMKW` puts into the header.
     let wrapping: (nonce: [UInt8], tag: [UInt8])?
 
-    /// What `ECDH-ES` hashes beside the secret.
+    /// What `ECDH-ES` needs from the header.
     struct Agreement {
-        /// The other side's, uncompressed.
+        /// The other side's public point, uncompressed.
         let point: [UInt8]
         let partyU: [UInt8]
         let partyV: [UInt8]
     }
 
-    /// True where other messages have the very same header.
+    /// True if other messages may have the identical header.
     var isRepeated: Bool { agreement == nil && wrapping == nil }
 
     init(_ members: JWEHeaderMembers) throws(DecryptFailure) {
-        // Names extensions that a reader must understand. There are none that we do.
+        // `crit` names extensions that a reader must understand. None is supported here.
         guard !members.has("crit") else { throw .unsupported }
         guard let algorithmName = try members.text("alg"), let encryptionName = try members.text("enc") else {
             throw .malformed
@@ -96,7 +95,7 @@ final class JWEHeader {
 }
 
 extension JWEHeader.Agreement {
-    /// The key that sender and receiver both compute (RFC 7518, 4.6), in the scratch: the content's own, or the one that
+    /// The key that sender and receiver both compute (RFC 7518, 4.6), in the scratch: the content key or the key that
     /// wraps it.
     func key(
         _ pair: EllipticKey, for encryption: JWEEncryption, _ algorithm: String, _ wrap: Cipher?,
@@ -139,7 +138,7 @@ struct JWEHeaderMembers {
 
     func has(_ name: StaticString) -> Bool { document.member(name, of: object) != nil }
 
-    /// Nil if it is not there, an error if it is something else than a string.
+    /// Nil if the member is missing; throws if it is not a string.
     func text(_ name: StaticString) throws(DecryptFailure) -> String? {
         guard let node = document.member(name, of: object) else { return nil }
         guard let text = document.string(of: node) else { throw .malformed }
@@ -169,18 +168,18 @@ struct JWEHeaderMembers {
     }
 }
 
-/// Headers that were read before: a sender's messages all begin with the same one.
+/// A cache of parsed headers: all messages of a sender begin with the same one.
 struct JWEHeaders {
-    /// Longer ones are rare, and read each time.
+    /// In bytes. Longer headers are rare and parsed each time.
     private static let longest = 512
 
     private var known = RecentValues<JWEHeader>(capacity: 64)
     private var document = JSONDocument()
 
-    /// The header that this base64url text is of, if it was read lately.
+    /// The header that this base64url text encodes, if cached.
     subscript(text: UnsafeRawBufferPointer) -> JWEHeader? { known[text] }
 
-    /// Reads a header from its base64url text; `buffer` has room for it.
+    /// Parses a header from its base64url text; `buffer` must have room for `text.count` bytes.
     mutating func read(
         _ text: UnsafeRawBufferPointer, buffer: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> JWEHeader {

@@ -1,13 +1,13 @@
 import CPushmillOpenSSL
 import PushmillPayload
 
-/// What `openssl enc -aes-256-cbc` writes: `Salted__`, a salt, blocks. Nothing authenticates it, so that it fails in one
-/// way only: who can try ciphertexts would decrypt by the difference.
+/// The output of `openssl enc -aes-256-cbc`: `Salted__`, a salt, blocks. Nothing authenticates it, so all faults look
+/// the same: an attacker who can try ciphertexts could decrypt by the difference.
 struct OpenSSLForm {
     static let magic: StaticString = "Salted__"
     static let headerCount = 8 + PassphraseDerivation.saltCount
 
-    /// What no text that may be shown needs.
+    /// No text within the plaintext limit needs more bytes.
     private static let limit = headerCount + DecryptScratch.plaintextLimit + Cipher.blockCount
 
     private let data: UnsafeMutableRawBufferPointer
@@ -22,10 +22,10 @@ struct OpenSSLForm {
         self.data = data
     }
 
-    /// As its bytes lie in memory.
+    /// The salt's bytes in memory order.
     var salt: UInt64 { data.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
 
-    /// Decrypts in place, with key and initial value. Gives UTF-8.
+    /// Decrypts in place with the derived key and initial value. Returns UTF-8.
     func open(
         _ derived: UnsafeRawPointer, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
@@ -34,19 +34,19 @@ struct OpenSSLForm {
         let (count, isPadded) = try scratch.ciphers[.aes256CBC, key].openBlocks(
             .aes256CBC, key, iv: derived + PassphraseDerivation.keyCount, text)
         let plain = UnsafeMutableRawBufferPointer(rebasing: text[..<count])
-        // Looked at whether the padding is right or wrong, so that both take as long.
+        // Checked even if the padding is wrong, so both cases take equally long.
         let isText = UTF8Scalar.isText(UnsafeRawBufferPointer(plain))
         guard isText, isPadded, count <= DecryptScratch.plaintextLimit else { throw .authentication }
         return plain
     }
 }
 
-/// How `openssl enc` makes a key and an initial value of a passphrase and the salt that a message brings.
+/// How `openssl enc` derives a key and an initial value from a passphrase and the message's salt.
 package enum PassphraseDerivation: Sendable, Equatable {
     /// `EVP_BytesToKey` with one round.
     case md5
     case sha256
-    /// PBKDF2 with SHA-256: milliseconds of work, made not to be quick.
+    /// PBKDF2 with SHA-256: slow by design, milliseconds of work.
     case iterated(Int)
 
     package enum Digest: String, CaseIterable, Sendable {
@@ -59,7 +59,7 @@ package enum PassphraseDerivation: Sendable, Equatable {
     /// Key and initial value.
     static let count = keyCount + Cipher.blockCount
 
-    /// PBKDF2, if there are iterations. Nil for that with MD5, which is not read here.
+    /// PBKDF2 if iterations are given. Nil for PBKDF2 with MD5, which is not supported.
     package init?(_ digest: Digest, iterations: Int?) {
         switch (digest, iterations) {
         case (.sha256, let iterations?): self = .iterated(iterations)
@@ -69,7 +69,7 @@ package enum PassphraseDerivation: Sendable, Equatable {
         }
     }
 
-    /// Writes `count` bytes, and perhaps more of the output's 64.
+    /// Writes at least `count` bytes; `output` must have room for 64.
     func derive(
         _ passphrase: SecretBytes, salt: UInt64, into output: UnsafeMutableRawPointer,
         _ scratch: borrowing DecryptScratch

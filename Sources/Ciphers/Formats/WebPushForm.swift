@@ -1,4 +1,4 @@
-/// Web push: RFC 8291, and the draft before it, whose salt and public key come beside the ciphertext.
+/// Web push: RFC 8291, and the draft before it, which sends salt and public key beside the ciphertext.
 package struct WebPushForm {
     static let saltCount = 16
     private static let lengthAt = saltCount + 4
@@ -8,12 +8,12 @@ package struct WebPushForm {
     private let key: DecryptionKey
     private let pair: EllipticKey
 
-    /// What the draft's headers say.
+    /// The parameters from the draft's headers.
     package struct Draft: Sendable {
         let point: [UInt8]
         let salt: [UInt8]
 
-        /// Nil if they are not of the right form, and so mean something else.
+        /// Nil if the values do not have the right form and so mean something else.
         package init?(point: [UInt8], salt: [UInt8]) {
             guard point.count == EllipticKey.pointCount, point[0] == 4, salt.count == saltCount else { return nil }
             self.point = point
@@ -27,13 +27,13 @@ package struct WebPushForm {
         self.pair = pair
     }
 
-    /// True for what begins with a salt, a record size that is not outlandish, and a point of the curve. Random bytes
-    /// look like that once in 2^24 times.
+    /// True if the data begins with a salt, a record size below 2^24 and a point of the curve. Random bytes do once in
+    /// 2^24 times.
     static func isLike(_ data: UnsafeMutableRawBufferPointer) -> Bool {
         data.count > recordAt && data[saltCount] == 0 && data[lengthAt] == EllipticKey.pointCount && data[pointAt] == 4
     }
 
-    /// Decrypts in place: with a draft's parameters in its form, else in that of the RFC.
+    /// Decrypts in place: the draft's form if its parameters are given, else that of the RFC.
     func open(
         _ data: UnsafeMutableRawBufferPointer, _ draft: Draft?, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
@@ -51,7 +51,7 @@ package struct WebPushForm {
         let salt = Array(data[..<Self.saltCount])
         try WebPushAgreement.derive(pair, with: point, isReceiver: true, key.secret, salt, isDraft: false, &scratch)
         let text = try openRecord(UnsafeMutableRawBufferPointer(rebasing: data[Self.recordAt...]), &scratch)
-        // The text, a 2 because the record is the last, zeros.
+        // The text, then a 2 that marks the last record, then zeros.
         guard let end = text.lastIndex(where: { $0 != 0 }), text[end] == 2 else { throw .authentication }
         return UnsafeMutableRawBufferPointer(rebasing: text[..<end])
     }
@@ -62,7 +62,7 @@ package struct WebPushForm {
         try WebPushAgreement.derive(
             pair, with: draft.point, isReceiver: true, key.secret, draft.salt, isDraft: true, &scratch)
         let text = try openRecord(record, &scratch)
-        // The padding's length, so many zeros, the text.
+        // The length of the padding, then that many zeros, then the text.
         guard text.count >= 2 else { throw .authentication }
         let start = 2 + (Int(text[0]) << 8 | Int(text[1]))
         guard start <= text.count, text[2..<start].allSatisfy({ $0 == 0 }) else { throw .authentication }
@@ -82,9 +82,9 @@ package struct WebPushForm {
     }
 }
 
-/// What sender and receiver both compute for a message.
+/// The keys that sender and receiver both compute for a message.
 enum WebPushAgreement {
-    /// Takes this side's pair and the other's public key; leaves content key and nonce in the scratch's cells.
+    /// Takes this side's pair and the other's public key; leaves the content key and the nonce in the scratch's cells.
     static func derive(
         _ pair: EllipticKey, with peer: [UInt8], isReceiver: Bool, _ auth: SecretBytes, _ salt: [UInt8],
         isDraft: Bool, _ scratch: inout DecryptScratch
@@ -94,7 +94,7 @@ enum WebPushAgreement {
         let hmac = scratch.digests.hmac256
         let shared = scratch.secrets[.shared]
         try pair.agree(with: peer, into: shared)
-        // HKDF with the subscription's `auth` as its salt gives the input of another, with the message's.
+        // HKDF with the subscription's `auth` as salt gives the input of a second one with the message's salt.
         try withExtendedLifetime(auth) { () throws(DecryptFailure) in try hmac.begin(auth.bytes) }
         try hmac.add(UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount))
         let agreed = scratch.secrets[.agreed]
@@ -111,7 +111,7 @@ enum WebPushAgreement {
         try expand(secret, "Content-Encoding: nonce\0".utf8 + context, into: scratch.secrets[.nonce], hmac)
     }
 
-    /// HKDF's second half, for one hash's length or the beginning of it.
+    /// HKDF-Expand for at most one hash length; callers may use only the beginning.
     private static func expand(
         _ secret: UnsafeMutableRawPointer, _ information: [UInt8], into output: UnsafeMutableRawPointer,
         _ hmac: KeyedDigest

@@ -1,8 +1,8 @@
 import PushmillPayload
 
-/// Makes keys for a key set. What it gives is the caller's to wipe; nothing of it stays elsewhere in memory.
+/// Makes keys for a key set. The caller must wipe the results; no other copy stays in memory.
 package enum KeyGenerator {
-    /// The JWK of a new key. `count` is its length where the use leaves a choice.
+    /// Returns the JWK of a new key. `count` is its length in bytes, if the use leaves a choice.
     package static func generate(
         _ use: KeyUse, name: String?, count: Int? = nil
     ) throws(DecryptFailure) -> [UInt8] {
@@ -33,7 +33,7 @@ package enum KeyGenerator {
         return text
     }
 
-    /// The text of a set with a key more, or of one that begins with it. Nil if the text is no set.
+    /// The text of the set with the key added; without a set, a new one. Nil if the text is not a key set.
     package static func add(_ key: [UInt8], to set: [UInt8]?) -> [UInt8]? {
         let set = set ?? Array("{\"keys\":[\n]}\n".utf8)
         var document = JSONDocument()
@@ -53,7 +53,7 @@ package enum KeyGenerator {
 
     private static func octets(_ use: KeyUse, _ count: Int?) throws(DecryptFailure) -> SecretBytes {
         guard let counts = use.counts else {
-            // A passphrase is typed.
+            // People type passphrases, so it is text.
             let bytes = try SecretBytes.random(24)
             var text = room(for: 32)
             defer { text.wipe() }
@@ -66,7 +66,7 @@ package enum KeyGenerator {
         return try SecretBytes.random(count)
     }
 
-    /// An array that grows leaves what it held behind.
+    /// Reserved up front: an array that grows leaves its old contents in memory.
     private static func room(for count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -75,8 +75,8 @@ package enum KeyGenerator {
 }
 
 extension DecryptionKey {
-    /// What a sender must be told of a key pair, as JSON: the public key, or a web push subscription's keys. Nil for a
-    /// key that both sides have.
+    /// What a sender must know of a key pair, as JSON: the public key or a web push subscription's keys. Nil for a
+    /// shared key.
     package var published: String? {
         guard let pair else { return nil }
         var text = Array("{".utf8)
@@ -93,7 +93,7 @@ extension DecryptionKey {
 }
 
 extension [UInt8] {
-    /// The members of a JWK that say which point it is.
+    /// The members of a JWK that give the public point.
     mutating func append(publicMembersOf key: EllipticKey) {
         append("EC", as: "kty")
         append("P-256", as: "crv")

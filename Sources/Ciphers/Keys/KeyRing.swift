@@ -1,9 +1,9 @@
 import PushmillPayload
 import Synchronization
 
-/// A key set in force: immutable, replaced as a whole.
+/// A key set in use: immutable, replaced as a whole.
 package final class KeyRing: Sendable {
-    /// A set that another has replaced. Messages on their way may still need it for a while.
+    /// A replaced key set. Messages in flight may still need it until `until`.
     struct Former {
         let ring: KeyRing
         let until: ContinuousClock.Instant
@@ -13,9 +13,9 @@ package final class KeyRing: Sendable {
     package let keys: [DecryptionKey]
     /// The first key of each use and length.
     private let standard: [DecryptionKey]
-    /// A hash table of named keys: their positions, counted from 1, with 0 for a free place. At least half is free.
+    /// An open-addressing hash table of the named keys: positions in `keys` from 1; 0 is free. At least half is free.
     private let places: [Int]
-    /// The latest first. They have none of their own.
+    /// Latest first. A former ring has no formers itself.
     let formers: [Former]
 
     package static let empty = KeyRing([])
@@ -75,7 +75,7 @@ package final class KeyRing: Sendable {
     }
 }
 
-/// A key's name that is looked up again and again.
+/// A key name that is looked up repeatedly, with its hash.
 struct KeyName {
     let bytes: [UInt8]
     let hash: UInt64
@@ -88,12 +88,12 @@ struct KeyName {
 
 /// A key of a key set.
 package final class DecryptionKey: Sendable {
-    /// No other key of this process has the same, so that what was made of a key is not taken for another's.
+    /// Unique in this process, so a context or derived key of one key is never used for another.
     let serial: UInt64
     package let name: String?
     let nameBytes: [UInt8]?
     package let use: KeyUse
-    /// An `oct` key's own bytes; the `auth` secret of a web push key; nothing for key agreement.
+    /// The bytes of an `oct` key; the `auth` secret of a web push key; empty for key agreement.
     let secret: SecretBytes
     let pair: EllipticKey?
 
@@ -108,7 +108,7 @@ package final class DecryptionKey: Sendable {
 
     private static let serials = Atomic<UInt64>(0)
 
-    /// Good for as long as this object is.
+    /// Valid for the lifetime of this object.
     var cipherKey: CipherKey { CipherKey(secret.bytes, serial: serial) }
 
     func isNamed(_ bytes: UnsafeRawBufferPointer) -> Bool { nameBytes?.withUnsafeBytes(bytes.hasBytes) ?? false }
@@ -123,7 +123,7 @@ package enum KeyUse: UInt16, CaseIterable, Sendable {
     /// The `alg` of a key of this use.
     package var name: String { traits.name }
 
-    /// How many bytes an `oct` key of this use may have; nil for a passphrase, whose length is its owner's affair.
+    /// The allowed lengths of an `oct` key of this use, in bytes; nil for a passphrase, which may have any.
     var counts: [Int]? { traits.counts }
 
     private var traits: (name: String, counts: [Int]?) {
@@ -157,7 +157,7 @@ struct KeyUses: OptionSet {
 /// Which keys can open a ciphertext.
 package struct KeyNeed {
     let uses: KeyUses
-    /// In bytes; any, if nil.
+    /// In bytes; nil for any.
     let count: Int?
 
     init(_ uses: KeyUses) {

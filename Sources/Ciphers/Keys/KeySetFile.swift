@@ -1,13 +1,12 @@
 import Glibc
 import PushmillPayload
 
-/// The file of a key set.
 package enum KeySetFile {
-    /// How long a replaced set still serves messages that were encrypted before the change, unless it is set.
+    /// The default time for which a replaced set still serves messages that were encrypted before the change.
     package static let grace = Duration.seconds(300)
 
-    /// Reads a set that is to be in force, and keeps those before for a while. Keys of examples may be refused. Throws what
-    /// the file system says, or a `KeySetError`.
+    /// Reads the set to use, and keeps those before it for `grace`. May refuse the keys of examples. Throws the error
+    /// of the file system or a `KeySetError`.
     package static func read(
         _ path: String, replacing before: KeyRing? = nil, grace: Duration = .zero, refusesSamples: Bool = false,
         warn: (String) -> Void
@@ -17,8 +16,8 @@ package enum KeySetFile {
             reader.keys, replacing: before, until: grace > .zero ? .now + grace : nil, revoked: reader.revoked)
     }
 
-    /// The ids may be recipients': two keys of one use have one each, as after a rotation, too. False for a file that cannot
-    /// be read, and for a pipe, which can be read but once.
+    /// True if key ids may be recipients': two named keys have one use (as after a rotation too). False if the file
+    /// cannot be read, and for a pipe, which can be read only once.
     package static func mayHaveOwners(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let keys = try? set(path, { _ in }).keys
@@ -40,10 +39,10 @@ package enum KeySetFile {
 }
 
 extension KeyRing {
-    /// Each is a whole set, and may be a large one.
+    /// A bound because each is a whole set and may be large.
     static let mostFormers = 4
 
-    /// Keeps the ring before among the former ones, unless it has the same keys; without those that are revoked.
+    /// Keeps `before` among the former rings unless its keys are equal. Removes revoked keys from the former rings.
     static func of(
         _ keys: [DecryptionKey], replacing before: KeyRing?, until: ContinuousClock.Instant?,
         revoked: [RevokedKey] = []
@@ -70,11 +69,11 @@ extension KeyRing.Former {
 /// Reads a JWK Set (RFC 7517).
 package struct KeySetReader {
     package private(set) var keys: [DecryptionKey] = []
-    /// Keys that are sound but not for us, or revoked, and why.
+    /// Keys that are valid but of no use here, or revoked, and why.
     package private(set) var passedOver: [String] = []
-    /// Keys that are not to open anything any more.
+    /// Keys that must not open anything.
     private(set) var revoked: [RevokedKey] = []
-    /// By their bytes, as keys are looked up.
+    /// As bytes, because keys are looked up by the bytes of their names.
     private var names: [KeyUse: Set<[UInt8]>] = [:]
     private let refusesSamples: Bool
 
@@ -91,7 +90,7 @@ package struct KeySetReader {
             throw .notAKeySet("there is no array `keys`")
         }
         let nodes = document.children(of: list).enumerated()
-        // A key may stand before what revokes it.
+        // A key may precede the entry that revokes it.
         for (index, node) in nodes {
             let members = KeyMembers(document: document, node: node, position: index + 1)
             if try members.isTrue("revoked") { revoked.append(try revokedKey(members)) }
@@ -136,7 +135,7 @@ package struct KeySetReader {
 
     private func revokedKey(_ members: KeyMembers) throws(KeySetError) -> RevokedKey {
         let name = try members.text("kid")
-        // One that was blanked out is none: pairs for key agreement have no bytes either.
+        // An emptied `k` does not count: pairs for key agreement have an empty secret too and would match it.
         let secret = try members.secret("k").flatMap { $0.count > 0 ? $0 : nil }
         let pair = try members.secret("d").flatMap { EllipticKey(secret: $0.bytes) }
         guard name != nil || secret != nil || pair != nil else {
@@ -187,22 +186,22 @@ package struct KeySetReader {
     }
 }
 
-/// A key that is marked `"revoked": true`: all of its name, or of its bytes.
+/// A key marked `"revoked": true`: revokes the keys with its name or with its bytes.
 struct RevokedKey {
     let name: String?
     let secret: SecretBytes?
-    /// Of a pair.
+    /// The public point of a pair.
     let point: [UInt8]?
 
-    /// For a key of the set before.
+    /// For a key of a previous set.
     func covers(_ key: DecryptionKey) -> Bool { hasName(of: key) || hasBytes(of: key) }
 
-    /// For a key of the same set, in which a new one may have the name of one that is marked with its bytes.
+    /// For a key of the same set: if the revoked entry has bytes, its name may belong to a new key.
     func coversBeside(_ key: DecryptionKey) -> Bool {
         hasBytes(of: key) || secret == nil && point == nil && hasName(of: key)
     }
 
-    /// By the name's bytes, as keys are looked up.
+    /// Compares bytes, because keys are looked up by the bytes of their names.
     private func hasName(of key: DecryptionKey) -> Bool { name.map { Array($0.utf8) == key.nameBytes } ?? false }
 
     private func hasBytes(of key: DecryptionKey) -> Bool {
@@ -217,7 +216,7 @@ private struct KeyMembers {
     let node: JSONNode
     let position: Int
 
-    /// How messages call this key, which go to the log: its name may be a recipient's.
+    /// How log messages call this key: its name may be a recipient's.
     var label: String { "key \(position)" }
 
     func error(_ why: String) -> KeySetError { KeySetError(description: "\(label): \(why)") }
@@ -228,7 +227,7 @@ private struct KeyMembers {
         return text
     }
 
-    /// False where it is missing.
+    /// False if the member is missing.
     func isTrue(_ name: StaticString) throws(KeySetError) -> Bool {
         guard let member = find(name) else { return false }
         switch document.kind(of: member) {
@@ -251,16 +250,16 @@ private struct KeyMembers {
     private func find(_ name: StaticString) -> JSONNode? { document.member(name, of: node) }
 }
 
-/// Why a key set cannot be used. Says which key, by its position, and why, never what it is.
+/// Why a key set cannot be used. Gives the position of the key, never its contents.
 package struct KeySetError: Error, CustomStringConvertible {
     package let description: String
 
     static func notAKeySet(_ why: String) -> Self { Self(description: "not a JWK Set: \(why)") }
 }
 
-/// The keys of examples, which everybody knows.
+/// The keys of published examples, which anyone knows.
 package enum SampleKeys {
-    /// As `k` in a key set: the sample's four, the manifests' and the regression example's.
+    /// As `k` in a key set: four from the sample, one from the manifests, one from the regression example.
     private static let known = [
         "YSBzYW1wbGUga2V5LCBrbm93biB0byBldmVyeWJvZHk", "YW5vdGhlciBrZXkgdGhhdCBpcyBub3QgYSBzZWNyZXQ",
         "bmV2ZXIgdXNlIHRoZXNlIG91dHNpZGUgYSBzYW1wbGU", "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5IHN0YXBsZQ",

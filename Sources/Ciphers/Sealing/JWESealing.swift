@@ -7,7 +7,7 @@ struct JWESealing {
     private let algorithm: JWEAlgorithm
     private let encryption: JWEEncryption
 
-    /// The key suits what is chosen.
+    /// The key must suit the choices.
     init(_ key: DecryptionKey, _ choices: Sealer.Choices, _ context: SealingContext) throws(DecryptFailure) {
         self.key = key
         self.context = context
@@ -74,7 +74,7 @@ struct JWESealing {
 }
 
 extension JWEEncryption {
-    /// For a key that encrypts the content itself.
+    /// The default for a key that encrypts the content itself.
     fileprivate static func standard(keyCount: Int) -> JWEEncryption? {
         [.gcm256, .gcm128, .cbc256].first { $0.keyCount == keyCount }
     }

@@ -1,19 +1,19 @@
 import CPushmillOpenSSL
 import PushmillPayload
 
-/// Makes ciphertexts, so that a producer can be tried against what it should have sent.
+/// Makes ciphertexts, to compare with what a producer sends.
 package struct Sealer {
-    /// What a form leaves open.
+    /// The options that a form leaves open.
     package struct Choices: Sendable {
         package var derivation = PassphraseDerivation.sha256
-        /// A JWE's `alg`, for keys that serve several; else the key's own.
+        /// A JWE's `alg`, for keys that serve several; nil for the key's own.
         package var algorithm: String?
-        /// A JWE's `enc`; else the strongest that goes with the key.
+        /// A JWE's `enc`; nil for the strongest that goes with the key.
         package var encryption: String?
 
         package init() {}
 
-        /// True for a key that can do what is chosen of a JWE. A name that is unknown is told of by whoever seals.
+        /// True if the key can serve the choices for a JWE. Unknown names are accepted here and reported by `seal`.
         func suit(_ key: DecryptionKey) -> Bool {
             if let use = algorithm.flatMap(JWEAlgorithm.init)?.use, use != key.use { return false }
             let chosen = encryption.flatMap(JWEEncryption.init(rawValue:))
@@ -21,10 +21,10 @@ package struct Sealer {
         }
     }
 
-    /// A JWE's `alg`, and its `enc`.
+    /// The names for a JWE's `alg` and `enc`.
     package static let algorithms = JWEAlgorithm.named.map(\.key)
     package static let encryptions = JWEEncryption.allCases.map(\.rawValue)
-    /// The longest text, in bytes, that the stage shows.
+    /// The longest text that the decryption stage accepts, in bytes.
     package static let textLimit = DecryptScratch.plaintextLimit
 
     private let context: SealingContext
@@ -35,7 +35,7 @@ package struct Sealer {
         self.choices = choices
     }
 
-    /// The key is the ring's first that serves the form and what is chosen of it, or the first such one of that name.
+    /// Uses the ring's first key that serves the form and the choices; with `keyName`, the first of that name.
     package func seal(
         _ text: [UInt8], as form: SealingForm, _ ring: KeyRing, keyName: String? = nil
     ) throws(DecryptFailure) -> SealedText {
@@ -93,7 +93,7 @@ package struct Sealer {
             sealed.draft = (Base64.urlText(pair.point), Base64.urlText(salt))
             return sealed
         }
-        // A record of at least 4,096 bytes is what receivers expect.
+        // Receivers expect records of at least 4,096 bytes.
         let size = withUnsafeBytes(of: UInt32(clamping: max(4096, content.count + tag.count)).bigEndian) { Array($0) }
         return SealedText(salt + size + [UInt8(EllipticKey.pointCount)] + pair.point + content + tag)
     }
@@ -106,11 +106,11 @@ package enum SealingForm: String, CaseIterable, Sendable {
     case aesGCM = "aes-gcm"
     case chaCha20 = "chacha20-poly1305"
     case webPush = "webpush"
-    /// The draft before the RFC.
+    /// The draft that preceded the RFC.
     case webPushDraft = "webpush-aesgcm"
     case rot13
 
-    /// Which keys serve it, the usual one first.
+    /// The key uses that serve the form, the usual one first.
     package var keyUses: [KeyUse] {
         switch self {
         case .jwe: [.direct, .wrap128, .wrap256, .gcmWrap256, .agreement]
@@ -123,15 +123,15 @@ package enum SealingForm: String, CaseIterable, Sendable {
     }
 }
 
-/// A ciphertext as a producer sends it.
+/// A ciphertext in the form that a producer sends.
 package struct SealedText: Sendable {
     package let text: String
-    /// The sender's public key and the salt, which web push's older form sends beside it.
+    /// The sender's public key and the salt, which the draft of web push sends beside the ciphertext.
     package var draft: (point: String, salt: String)?
 
     init(_ text: String) { self.text = text }
 
-    /// In base64.
+    /// Encodes the bytes in base64.
     init(_ bytes: [UInt8]) {
         var text: [UInt8] = []
         bytes.withUnsafeBytes { Base64.encode($0, into: &text) }
@@ -139,7 +139,7 @@ package struct SealedText: Sendable {
     }
 }
 
-/// The ciphers in the other direction, for samples and tests: over arrays, and no faster than need be.
+/// Encryption for samples and tests: works on arrays and is not tuned for speed.
 final class SealingContext {
     var scratch: DecryptScratch
     private let context: OpaquePointer
@@ -173,7 +173,7 @@ final class SealingContext {
         return try encrypt(algorithm, key: key, nonce: [UInt8](repeating: 0xA6, count: 8), content)
     }
 
-    /// Adds the padding, in a mode that has one.
+    /// Adds padding if the mode has it.
     func encrypt(
         _ algorithm: OpaquePointer?, key: [UInt8], nonce: [UInt8], additional: [UInt8] = [], _ text: [UInt8]
     ) throws(DecryptFailure) -> [UInt8] {
@@ -202,9 +202,9 @@ final class SealingContext {
 }
 
 extension Decryptor {
-    /// Opens a ciphertext by itself, as the stage would in a message: to see what is wrong with a producer's. Gives
-    /// UTF-8. A JWE's own key name counts before `keyName`; without any it is the first key that fits. May take as long
-    /// as a derivation does.
+    /// Decrypts a single ciphertext as the stage does, to find a producer's faults. Returns UTF-8. A JWE's own key name
+    /// takes precedence over `keyName`; without either, the first key that fits is used. May take as long as a key
+    /// derivation.
     package func open(
         _ text: [UInt8], as encoding: BinaryEncoding, _ ring: KeyRing, keyName: String?, draft: WebPushForm.Draft?
     ) throws(DecryptFailure) -> [UInt8] {
