@@ -1,14 +1,13 @@
-/// A quick hash for tables, as wyhash: multiplies sixteen bytes at a time into 128 bits, half of which falls on the other.
+/// A fast hash for tables, like wyhash: multiplies sixteen bytes at a time into 128 bits and XORs the two halves.
 @usableFromInline
 package enum ByteHash {
-    /// For tables that outsiders cannot fill: nothing defends it against chosen collisions.
+    /// For tables that outsiders cannot fill: there is no defense against chosen collisions.
     @usableFromInline
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         hash(bytes, after: 0, by: (0x9E37_79B9_7F4A_7C15, 0xA24B_AED4_963E_E407))
     }
 
-    /// With random factors that nobody outside knows nobody can choose keys that collide. `state`: the hash of what stands
-    /// before these bytes.
+    /// With random secret factors, nobody can choose colliding keys. `state`: the hash of what precedes these bytes.
     package static func hash(
         _ bytes: UnsafeRawBufferPointer, after state: UInt64, by factors: (UInt64, UInt64)
     ) -> UInt64 {
@@ -38,15 +37,15 @@ package enum ByteHash {
     }
 }
 
-/// The latest values by bytes of which they were made. As large as it will get from the start; what falls on the same
-/// place takes it over.
+/// A cache of the latest values by the bytes they were made from. Its size is fixed; a key that falls on a used place
+/// evicts the old one.
 @usableFromInline
 package struct RecentValues<Value> {
     @usableFromInline var keys: [[UInt8]]
-    /// Of each key; nil where there is none.
+    /// The value of each key; nil if there is none.
     @usableFromInline var values: [Value?]
 
-    /// A power of two.
+    /// `capacity` must be a power of two.
     @inlinable
     package init(capacity: Int) {
         keys = Array(repeating: [], count: capacity)

@@ -1,4 +1,4 @@
-/// The texts of the alert, whether it is a string (then that is the body) or a dictionary.
+/// The texts of the alert, which is a dictionary, or a string that is the body.
 extension NotificationContent {
     public var title: String? {
         get { text(.title) }
@@ -19,7 +19,7 @@ extension NotificationContent {
         node(of: text).flatMap(document.string)
     }
 
-    /// The text as UTF-8, without a copy where it has no escapes.
+    /// The text as UTF-8; not copied unless it has escapes.
     @inlinable
     public func withText<R, E: Error>(
         _ text: AlertText, _ body: (Span<UInt8>) throws(E) -> R
@@ -28,13 +28,13 @@ extension NotificationContent {
         return try document.withText(of: node, body)
     }
 
-    /// Sets the text, or removes it, and removes its loc-key and loc-args, which would otherwise be shown in its stead.
+    /// Sets or removes the text, and removes its loc-key and loc-args, which would otherwise be shown instead.
     public mutating func setText(_ text: AlertText, to value: String?) {
         guard let value else { return removeText(text) }
         put(document.append(value), as: text)
     }
 
-    /// What is not UTF-8 becomes U+FFFD.
+    /// Bytes that are not UTF-8 become U+FFFD.
     public mutating func setText(_ text: AlertText, to value: Span<UInt8>) {
         put(value.withUnsafeBufferPointer { document.append($0) }, as: text)
     }
@@ -64,7 +64,7 @@ extension NotificationContent {
         return try document.withText(of: node, body)
     }
 
-    /// The array of arguments, whose elements `document` reads; nil if there is none.
+    /// The array of arguments, to be read through `document`; nil if there is none.
     public func localizationArguments(of text: AlertText) -> JSONNode? {
         guard let alert, let node = argumentsNode(of: text, in: alert) else { return nil }
         return document.kind(of: node) == .array ? node : nil
@@ -94,7 +94,7 @@ extension NotificationContent {
         document.member(text.keyName, of: alert)
     }
 
-    /// Whatever stands where the arguments belong.
+    /// The member for the arguments, of whatever kind.
     package func argumentsNode(of text: AlertText, in alert: JSONNode) -> JSONNode? {
         document.member(text.argumentsName, of: alert)
     }
@@ -109,7 +109,7 @@ extension NotificationContent {
             value, named: text.name, into: dictionary, removing: text.keyName, text.argumentsName)
     }
 
-    /// Makes a dictionary of an alert that is none; a string becomes its body.
+    /// Turns an alert that is not a dictionary into one; a string becomes its body.
     private mutating func dictionary(from alert: JSONNode?) -> JSONNode {
         guard let alert else {
             let dictionary = document.appendObject()

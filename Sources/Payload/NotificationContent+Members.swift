@@ -1,6 +1,6 @@
-/// The members of `aps` beside the alert, and any place by pointer.
+/// The members of `aps` besides the alert, and any place by pointer.
 extension NotificationContent {
-    /// What `aps.badge` says, if that is an integer.
+    /// The value of `aps.badge`, if it is an integer.
     public var badge: Int? {
         get { apsInteger(.badge) }
         set { setAps(.badge, newValue.map { document.append($0) }) }
@@ -26,19 +26,19 @@ extension NotificationContent {
         return document.member(name, of: aps)
     }
 
-    // A method that is passed on, as to `flatMap`, takes hold of the document.
+    // Passing a method to `flatMap` would retain the document.
     func apsInteger(_ name: MemberName) -> Int? {
         guard let node = apsMember(name) else { return nil }
         return document.integer(of: node)
     }
 
-    /// Puts a text in the place of a value, and leaves everything beside it.
+    /// Replaces a value by a text and leaves everything else.
     package mutating func replace(_ node: JSONNode, by text: UnsafeBufferPointer<UInt8>) {
         document.replace(node, by: document.append(text))
     }
 
     // MARK: - By pointer
-    // A pointer to the alert's title, subtitle or body means that text, also where the alert is a string, and setting or
+    // A pointer to the alert's title, subtitle or body means that text, even if the alert is a string; setting or
     // removing it is `setText` or `removeText`.
 
     public func node(at pointer: JSONPointer) -> JSONNode? {
@@ -60,7 +60,7 @@ extension NotificationContent {
         return try document.withText(of: node, body)
     }
 
-    /// Missing objects on the way are made. False, and nothing changed, where a value without members stands in the way.
+    /// Missing objects on the path are made. False, with nothing changed, if a value without members blocks the path.
     @discardableResult
     public mutating func set(_ text: String, at pointer: JSONPointer) -> Bool {
         set(text.utf8Span.span, at: pointer)
@@ -81,7 +81,7 @@ extension NotificationContent {
         pointer.alertText == nil && document.set(at: pointer) { $0.append(number) }
     }
 
-    /// False also if the bytes are not JSON, would make the payload too deep, or are no string for a text of the alert.
+    /// False also if the bytes are not JSON, would make the payload too deep, or are not a string for an alert text.
     @discardableResult
     public mutating func set(json: Span<UInt8>, at pointer: JSONPointer) -> Bool {
         guard let alertText = pointer.alertText else { return document.set(json: json, at: pointer) }
@@ -90,7 +90,7 @@ extension NotificationContent {
         return value.withText(of: value.root) { text in setText(alertText, to: text) } != nil
     }
 
-    /// Removes the member, each time that it comes, or the element. False if there is none.
+    /// Removes every occurrence of the member, or the element. False if there is none.
     @discardableResult
     public mutating func remove(_ pointer: JSONPointer) -> Bool {
         guard let alertText = pointer.alertText else { return document.remove(pointer) }
@@ -121,9 +121,9 @@ extension NotificationContent {
     }
 }
 
-/// Which values came out of a ciphertext: their sender has worded them, and no backend has seen them.
+/// Marks the values that came from a ciphertext: their sender has worded them, and no backend has seen them.
 extension NotificationContent {
-    /// True for a value that was marked, or is part of one. Whatever replaces such a value is not marked.
+    /// True for a marked value and for a part of one. A value that replaces it is not marked.
     public func isDecrypted(_ node: JSONNode) -> Bool {
         var value = document.value(of: node)
         while value != 0 {
@@ -139,17 +139,17 @@ extension NotificationContent {
         if let node = node(at: pointer) { markDecrypted(node) }
     }
 
-    /// Sets a text that is known to be UTF-8, marked.
+    /// Sets a text that is known to be UTF-8, and marks it as decrypted.
     package mutating func setDecrypted(_ text: AlertText, to value: Span<UInt8>) {
         set(text, to: value, isUTF8: true, .decrypted)
     }
 
-    /// Sets a text that the app's own words make, marked as such; perhaps around a decrypted one.
+    /// Sets a text built from the app's own words, and marks it as localized; it may contain a decrypted text.
     package mutating func setLocalized(_ text: AlertText, to value: Span<UInt8>, isDecrypted: Bool) {
         set(text, to: value, isDecrypted ? [.localized, .decrypted] : .localized)
     }
 
-    /// Sets a text to what was made of the one that stands there, marked as that is.
+    /// Replaces a text by one made from it, and keeps its marks.
     package mutating func amendText(_ text: AlertText, to value: Span<UInt8>) {
         guard let node = node(of: text) else { return setText(text, to: value) }
         var origin: JSONRecord.Flags = []
@@ -158,12 +158,12 @@ extension NotificationContent {
         set(text, to: value, origin)
     }
 
-    /// True for a text that `setLocalized` has set, and nobody since but `amendText`.
+    /// True for a text set by `setLocalized` and changed since then by nothing but `amendText`.
     package func isLocalized(_ node: JSONNode) -> Bool {
         document.records[document.value(of: node)].flags.contains(.localized)
     }
 
-    /// Sets a text and marks where it came from.
+    /// Sets a text and marks its origin.
     private mutating func set(
         _ text: AlertText, to value: Span<UInt8>, isUTF8: Bool = false, _ origin: JSONRecord.Flags
     ) {
@@ -172,8 +172,8 @@ extension NotificationContent {
         put(node, as: text)
     }
 
-    /// Sets the top-level member of the same name to a member of another document, as it is spelled there, marked. False if
-    /// it would make the payload too deep.
+    /// Sets the top-level member of the same name to a member of another document, spelled as it is there, and marks
+    /// it. False if it would make the payload too deep.
     @discardableResult
     package mutating func copyDecrypted(_ member: JSONNode, of other: JSONDocument) -> Bool {
         let mark = mark()

@@ -1,10 +1,10 @@
-/// The payload of one notification, as stages see and change it: an APNs payload whose untouched bytes stay as they
-/// came. A value type: a copy is a snapshot, and may go to another thread. Reading the next payload into the same
-/// content reuses its storage.
+/// The payload of one notification, as stages see and change it: an APNs payload whose untouched bytes stay unchanged.
+/// A value type: a copy is a snapshot and may go to another thread. Reading the next payload into the same content
+/// reuses its storage.
 public struct NotificationContent: Sendable {
     /// The payload as a JSON document, edits included.
     public internal(set) var document = JSONDocument()
-    /// What the notification does to its recipient's count once it is published.
+    /// How the notification changes its recipient's count once it is published.
     public var badgeOperation: BadgeOperation?
 
     /// An empty payload, to be read into.
@@ -39,13 +39,13 @@ public struct NotificationContent: Sendable {
 
     // MARK: - The gate
 
-    /// True where `mutable-content` is 1: the sender lets an extension change this notification.
+    /// True if `mutable-content` is 1: the sender lets an extension change this notification.
     public var isMutable: Bool {
         apsInteger(.mutableContent) == 1
     }
 
-    /// True where the alert would show text: a string that is not empty, or a dictionary with a title, subtitle or body,
-    /// or a key for one of them, that is not empty.
+    /// True if the alert would show text: a non-empty string, or a dictionary with a non-empty title, subtitle or body
+    /// or a non-empty key for one of them.
     public var hasAlertText: Bool {
         guard let alert else { return false }
         if document.kind(of: alert) == .string { return document.hasText(alert) }
@@ -63,23 +63,22 @@ public struct NotificationContent: Sendable {
 
     public func mark() -> JSONDocument.Mark { document.mark() }
 
-    /// Whether the mark was made of this payload; false where another has taken its place.
+    /// Whether the mark was made for this payload; false once another has replaced it.
     package func isOf(_ mark: JSONDocument.Mark) -> Bool { document.isOf(mark) }
 
     /// Undoes every edit since the mark, which must have been made since the last `read`.
     public mutating func rollback(to mark: JSONDocument.Mark) { document.rollback(to: mark) }
 
-    /// Appends the payload as it stands: byte for byte as it came where nothing was edited.
+    /// Appends the payload with its edits: byte for byte as read where nothing was edited.
     public func render(into output: inout [UInt8]) { document.render(into: &output) }
 
     public var renderedByteCount: Int { document.renderedByteCount }
 }
 
-/// What is done with a payload that has become too large.
 extension NotificationContent {
-    /// Shortens the longest of body, subtitle and title, at the end of a character and with "…", until the payload takes
-    /// at most `limit` bytes; where that one is not enough, the next longest too. False, and nothing changed, if even
-    /// that cannot help.
+    /// Shortens the longest of body, subtitle and title, at the end of a character and with "…", until the payload
+    /// takes at most `limit` bytes; if that is not enough, the next longest too. False, with nothing changed, if no
+    /// shortening is enough.
     public mutating func shorten(toFit limit: Int) -> Bool {
         let mark = mark()
         var texts: [AlertText] = [.body, .subtitle, .title]
@@ -91,7 +90,7 @@ extension NotificationContent {
             texts.removeAll { $0 == longest }
             let room = limit - renderedByteCount + size(of: longest) - "\"\"".utf8.count
             if Self.prefix(of: node(of: longest).flatMap(document.string) ?? "", takingAtMost: room) == "…" {
-                // Nothing of this one would remain; escapes that nobody needs in the others may take its room.
+                // Nothing of this text would remain; removing unneeded escapes from the others may make room.
                 for text in texts { if let node = node(of: text) { shorten(node, by: 0) } }
             }
             if let node = node(of: longest) { shorten(node, by: renderedByteCount - limit) }
@@ -107,7 +106,7 @@ extension NotificationContent {
         guard let text = document.string(of: node) else { return }
         let size = document.renderedByteCount(of: node)
         let quotes = 2
-        // Escapes that nobody needs may have taken what was too much.
+        // Removing unneeded escapes may be enough.
         var shortened = text
         if quotes + JSONText.escapedCount(text.utf8) > size - excess {
             shortened = Self.prefix(of: text, takingAtMost: size - excess - quotes)
@@ -130,12 +129,12 @@ extension NotificationContent {
     }
 }
 
-/// What one event does to its recipient's count in its app.
+/// How one event changes its recipient's count in its app.
 public enum BadgeOperation: Sendable, Equatable {
     case add(Int32)
     case set(Int32)
 
-    /// A count goes from 0 to 2^31-1 and stays at its end.
+    /// A count ranges from 0 to 2^31-1 and saturates at both ends.
     public func applied(to count: Int32) -> Int32 {
         switch self {
         case .add(let increment):
@@ -146,15 +145,15 @@ public enum BadgeOperation: Sendable, Equatable {
     }
 }
 
-/// Why bytes cannot be a notification. Each case but the first two is about a document that is sound JSON.
+/// Why bytes cannot be a notification. All cases but the first two concern a document that is valid JSON.
 public enum PayloadError: Error, Equatable {
     case notJSON(offset: Int, fault: JSONFault)
-    /// More than `JSONDocument.maximumDepth` containers inside one another; the offset is that of the first too many.
+    /// More than `JSONDocument.maximumDepth` nested containers; the offset is that of the first one too many.
     case tooDeep(offset: Int)
     case notAnObject
     /// There is no `aps`, or it is not an object.
     case withoutAps
-    /// More than any event has: each is looked for among all.
+    /// More than any event has. There is a limit because each is compared with all others.
     case tooManyMembers
 }
 

@@ -1,9 +1,9 @@
-/// For tables and numbers of one width.
+/// For tables and numbers of fixed width.
 extension String {
-    /// As wide at least, with spaces behind it.
+    /// Appends spaces up to `width` characters.
     package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 
-    /// As wide at least, with others before it.
+    /// Prepends `filler` up to `width` characters.
     package func aligned(to width: Int, by filler: Character = " ") -> String {
         String(repeating: filler, count: max(0, width - count)) + self
     }

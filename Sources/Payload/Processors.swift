@@ -1,21 +1,21 @@
 import Glibc
 
-/// The cores that this process may use: threads that compute are as many. With more of them than its control group's quota
-/// the kernel would halt all of them for the rest of each tenth of a second.
+/// The cores that this process may use, and the number of threads that compute. With more threads than the quota of its
+/// control group, the kernel would halt all of them for the rest of each tenth of a second.
 package struct Processors: Sendable {
-    /// Of this process, found out once.
+    /// For this process, determined once.
     package static let usable = Processors(read: text).count
 
     package let count: Int
 
-    /// `read` gives what is in a file.
+    /// `read` returns the contents of a file.
     package init(read: (String) -> String?) {
         let cores = Self.allowed(read) ?? sysconf(Int32(_SC_NPROCESSORS_ONLN))
         count = max(1, min(cores, Self.quota(read) ?? cores))
     }
 
-    /// The cores of the smallest quota on the way from the process's group to the root. A container sees its own
-    /// group as the root, or under a path that it does not see.
+    /// The cores of the smallest quota between the process's group and the root. A container sees its own group as the
+    /// root, or under a path that it does not see.
     private static func quota(_ read: (String) -> String?) -> Int? {
         let lines = (read("/proc/self/cgroup") ?? "").split(separator: "\n").map {
             $0.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
@@ -24,7 +24,7 @@ package struct Processors: Sendable {
         for line in lines where line.count == 3 {
             let controllers = line[1].split(separator: ",")
             guard line[1].isEmpty || controllers.contains("cpu") else { continue }
-            // The second version has one hierarchy and no controllers' names.
+            // Version 2 has one hierarchy and names no controllers.
             let mounts = line[1].isEmpty ? ["", "/unified"] : ["/cpu", "/\(line[1])"]
             var path = line[2].split(separator: "/")
             while true {
@@ -38,7 +38,7 @@ package struct Processors: Sendable {
         return quotas.min()
     }
 
-    /// Rounded up. `max 100000` is no quota, and neither is -1.
+    /// Rounded up. `max 100000` and -1 are no quotas.
     private static func cores(in folder: String, ofSecond isSecond: Bool, _ read: (String) -> String?) -> Int? {
         let files = isSecond ? ["cpu.max"] : ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
         let words = files.flatMap { (read("\(folder)/\($0)") ?? "").split(whereSeparator: \.isWhitespace) }
@@ -48,7 +48,7 @@ package struct Processors: Sendable {
         return (quota - 1) / period + 1
     }
 
-    /// Those that the process is bound to, which may be fewer than are online: `0-3,7`.
+    /// The cores that the process is bound to, which may be fewer than are online: `0-3,7`.
     private static func allowed(_ read: (String) -> String?) -> Int? {
         let lines = (read("/proc/self/status") ?? "").split(separator: "\n")
         guard let line = lines.first(where: { $0.hasPrefix("Cpus_allowed_list:") }) else { return nil }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A file that was read at once, without its byte order mark, with its permissions.
+/// A file read as a whole, without its byte order mark.
 package struct FileBytes: Sendable {
     package private(set) var bytes: [UInt8]
-    /// Anyone may read it, or a group that this process is not of: by their own group containers are lent their secrets.
+    /// By anyone, or by a group that this process is not in: containers get their secrets through their own group.
     package let isReadableByOthers: Bool
 
-    /// Refuses what is larger than `limit` bytes, which no configuration file of ours is.
+    /// Refuses files larger than `limit` bytes, which no configuration file is.
     package init(path: String, limit: Int = 256 << 20) throws(FileUnreadable) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileUnreadable(path: path, errorNumber: errno) }
@@ -18,7 +18,7 @@ package struct FileBytes: Sendable {
         var all: [UInt8] = []
         all.reserveCapacity(min(max(Int(status.st_size), 0), limit))
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        // It may have held a secret.
+        // The chunk may have held a secret.
         defer { chunk.wipe() }
         while true {
             let count = read(descriptor, &chunk, chunk.count)
@@ -34,7 +34,7 @@ package struct FileBytes: Sendable {
         bytes = all
     }
 
-    /// Overwrites what was read, for files of secrets.
+    /// Overwrites the bytes of a file with secrets.
     package mutating func wipe() { bytes.wipe() }
 
     private static func isOwnGroup(_ group: gid_t) -> Bool {
@@ -46,14 +46,14 @@ package struct FileBytes: Sendable {
 }
 
 extension [UInt8] {
-    /// Overwrites what nobody else holds.
+    /// Overwrites the bytes, unless another array shares them.
     package mutating func wipe() {
         withUnsafeMutableBytes { bytes in
             if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
         }
     }
 
-    /// Appends in memory that has room; where that has to be larger memory, what was there before is wiped.
+    /// Appends; if that needs larger memory, wipes the old one.
     mutating func appendWiping(_ more: ArraySlice<UInt8>) {
         if capacity < count + more.count {
             var larger: [UInt8] = []

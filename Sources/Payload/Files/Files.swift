@@ -1,40 +1,39 @@
 import CPushmillZlib
 import Glibc
 
-/// Reads a file from its beginning, or the standard input (`-`) from where it stands, plain or compressed by gzip: its
-/// first bytes tell.
+/// Reads a file from its beginning, or the standard input (`-`) from its current position. The first bytes tell whether
+/// it is plain or compressed by gzip.
 package final class InputFile {
     private static let pieceSize = 256 << 10
 
     package let path: String
     private let descriptor: Int32
     private let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: pieceSize)
-    /// Knows what of the buffer is still to be given, and inflates what is compressed.
+    /// Tracks the unread part of the buffer and inflates compressed input.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isCompressed: Bool?
-    /// It may end here. Several that are compressed may stand in one file.
+    /// The input may end here. A file may hold several compressed streams in a row.
     private var isWhole = true
 
-    /// Whether a path names the standard input.
     package static func isStandardInput(_ path: String) -> Bool { path == "-" || path == "/dev/stdin" }
 
     package convenience init(path: String) throws(FileFailure) {
         if Self.isStandardInput(path) {
-            // By its name it would be opened anew: a file from its beginning, a socket or another user's pipe not at all.
+            // Opening it by name would reopen it: a file from its start; a socket or another user's pipe not at all.
             try self.init(path: "/dev/stdin", opened: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
         } else {
             try self.init(path: path, opened: open(path, O_RDONLY | O_CLOEXEC))
         }
     }
 
-    /// Closes the descriptor in the end. Where it is none the reason is in `errno`.
+    /// Takes ownership of the descriptor. If that is negative, `errno` must hold the reason.
     init(path: String, opened descriptor: Int32) throws(FileFailure) {
         let error = errno
         self.path = path
         self.descriptor = descriptor
         stream.initialize(to: z_stream())
         guard descriptor >= 0 else { throw FileFailure(path: path, error) }
-        // 16: with gzip's header.
+        // 16 stands for gzip's header.
         let code = inflateInit2_(stream, 16 + 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard code == Z_OK else { throw FileFailure(path: path, ENOMEM) }
     }
@@ -46,7 +45,7 @@ package final class InputFile {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// What comes next in the file; nothing at its end.
+    /// The next piece of the file; empty at the end.
     package func next() throws(FileFailure) -> [UInt8] {
         if isCompressed == nil {
             while stream.pointee.avail_in < 2, try fill() {}
@@ -68,7 +67,7 @@ package final class InputFile {
         return piece
     }
 
-    /// All that is left, without a byte order mark; refused where it is more than `limit` bytes.
+    /// All that is left, without a byte order mark; throws if it is more than `limit` bytes.
     package func rest(limit: Int) throws(FileFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         while case let piece = try next(), !piece.isEmpty {
@@ -78,8 +77,8 @@ package final class InputFile {
         return bytes.starts(with: ByteOrderMark.bytes) ? Array(bytes.dropFirst(ByteOrderMark.bytes.count)) : bytes
     }
 
-    /// Reads on, behind a first byte that tells too little; false at the end. zlib itself would end where another process
-    /// has asked not to wait.
+    /// Reads more, after a first byte that is too little to tell the format; false at the end. zlib's own reading would
+    /// end if another process has made the input non-blocking.
     private func fill() throws(FileFailure) -> Bool {
         let left = Int(stream.pointee.avail_in)
         var count = 0
@@ -110,23 +109,23 @@ package final class InputFile {
     }
 }
 
-/// What editors of other systems begin a file of UTF-8 with. Nobody sees it, and JSON may not begin with it.
+/// Editors of other systems put this at the start of a UTF-8 file. It is invisible, and JSON may not begin with it.
 enum ByteOrderMark {
     static let bytes: [UInt8] = [0xEF, 0xBB, 0xBF]
 }
 
-/// Lines out of bytes that come in pieces, the first without a byte order mark.
+/// Splits bytes that arrive in pieces into lines. Removes a byte order mark from the first.
 package struct LineReader {
-    /// Of the line that was given last, from 1.
+    /// The number of the line returned last, from 1.
     package private(set) var number = 0
-    /// What has come and was not given yet.
+    /// Bytes received but not returned yet.
     private var rest: ArraySlice<UInt8> = []
     private var isOver = false
 
     package init() {}
 
-    /// The next line, without its end; nil where there is none. `more` gives the next piece, nothing at the end; it is told
-    /// how long the line is already.
+    /// The next line, without its end; nil if there is none. `more` takes the length of the line so far and returns the
+    /// next piece, empty at the end.
     package mutating func next<E: Error>(
         _ more: (_ count: Int) throws(E) -> [UInt8]
     ) throws(E) -> ArraySlice<UInt8>? {
@@ -155,7 +154,7 @@ package struct LineReader {
     }
 }
 
-/// Writes all of it; false where the system does not take it, for which `errno` has the reason.
+/// Writes all bytes; false if the system refuses them, with the reason in `errno`.
 package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -167,8 +166,8 @@ package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> 
     return true
 }
 
-/// Whether a call that has failed is to be made again. Another process with the same pipe or terminal may have asked not to
-/// wait at it: then this waits.
+/// Whether a failed call should be retried. Another process may have made the shared pipe or terminal non-blocking:
+/// then this function waits until it is ready.
 package func mayGoOn(_ descriptor: Int32, _ events: Int32) -> Bool {
     if errno == EINTR { return true }
     guard errno == EAGAIN else { return false }
@@ -177,10 +176,10 @@ package func mayGoOn(_ descriptor: Int32, _ events: Int32) -> Bool {
     return true
 }
 
-/// Holds a file's folder, until this descriptor of it is closed, for who reads what is there and replaces it: of two
-/// that do so at once the second waits. Not every file system has locks, nor may everybody read the folder, which gives
-/// -1: there two may disturb each other. Who holds it for longer than `patience` is none of them, such as `flock` around
-/// this very process.
+/// Locks a file's folder for processes that read and then replace the file: a second one waits. The caller closes the
+/// descriptor to unlock. Without a lock two may disturb each other: if the folder cannot be read (-1), if the file
+/// system has no locks, or after `patience`. A process that holds the lock for longer is none of these, but for example
+/// `flock` around this very process.
 package func heldFolder(of path: String, patience: Duration = .seconds(10)) -> Int32 {
     let name = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -208,16 +207,16 @@ package struct FileFailure: Error, Equatable, CustomStringConvertible {
     package var description: String { "\(path): \(what)" }
 }
 
-/// Writes a file that appears, or replaces the one before, when it is complete; compressed by gzip if its name ends in
-/// `.gz`. What is not closed leaves nothing behind.
+/// Writes a file that appears, or replaces the one before, only when it is complete; compressed by gzip if its name
+/// ends in `.gz`. If it is not closed, nothing is left behind.
 package struct OutputFile: ~Copyable {
     package let path: String
-    /// Where it is in the end: a link to a file stays one, and the file is replaced. A dangling one is replaced.
+    /// The final path. A link to a file stays, and the file is replaced; a dangling link is replaced itself.
     private let target: String
-    /// What is written meanwhile; nil for a device or a pipe, which is written at once.
+    /// The file that is written until then; nil for a device or a pipe, which is written directly.
     private let partial: String?
     private var handle: gzFile?
-    /// Holds what is written meanwhile as this process's, until it has its name.
+    /// Locks the partial file for this process until the rename.
     private let lock: Int32
 
     package init(path: String) throws(FileFailure) {
@@ -258,9 +257,9 @@ package struct OutputFile: ~Copyable {
         return real.map { String(cString: $0) } ?? path
     }
 
-    /// What is captured and reported is its owner's alone to read: there are texts and tokens in it. What an earlier process
-    /// has left under the name may have another mode, or lead elsewhere: it goes. What another one is writing stays: who
-    /// looks for that, and begins, holds the folder meanwhile.
+    /// Creates the partial file, readable by its owner only: captures and reports hold texts and tokens. One left by an
+    /// earlier process may have another mode, or be a link, and is removed; one that another process is writing stays.
+    /// The folder is locked meanwhile.
     private static func begin(_ partial: String, of path: String) throws(FileFailure) -> Int32 {
         let folder = heldFolder(of: partial)
         defer { if folder >= 0 { Glibc.close(folder) } }
@@ -284,8 +283,8 @@ package struct OutputFile: ~Copyable {
 
     package consuming func close() throws(FileFailure) {
         let written = gzclose_w(handle.take())
-        // What is not on the disk yet would be lost with the power, and what was there before with it. Not everything that
-        // is written is a disk's.
+        // Without the sync, a power failure could lose both the new contents and the old. Not every output is on a
+        // disk.
         let isStored = written == Z_OK && (fdatasync(lock) == 0 || [EINVAL, EROFS, ENOSYS, ENOTSUP].contains(errno))
         guard isStored, partial.map({ rename($0, target) == 0 }) ?? true else {
             let failure = FileFailure(path: path, errno)

@@ -4,11 +4,11 @@ import CPushmillZlib
 package final class Inflater {
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// Nil where there is no memory, or no such library as this was built for.
+    /// Nil if memory runs out or zlib is not compatible with the version this was built for.
     package init?() {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // Negative: no header, the largest window.
+        // Negative: no header; the largest window.
         guard inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             stream.deallocate()
             return nil
@@ -20,7 +20,7 @@ package final class Inflater {
         stream.deallocate()
     }
 
-    /// Inflates all at once; what does not fit into the output is too large.
+    /// Inflates everything at once; `.tooLarge` if it does not fit into the output.
     package func inflate(
         _ input: UnsafeMutableRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) -> Inflated {
@@ -40,7 +40,7 @@ package final class Inflater {
 }
 
 package enum Inflated {
-    /// So many were written.
+    /// The number of bytes written.
     case bytes(Int)
     case tooLarge
     case malformed

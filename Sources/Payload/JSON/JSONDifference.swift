@@ -1,11 +1,11 @@
-/// What is at one place in a document and not the same in another. Values are compared, and told, as they are spelled.
+/// A difference between two documents at one place. Values are compared and reported as they are spelled.
 package struct JSONDifference: Sendable, Equatable {
     package let pointer: String
-    /// Nil, as `after`, where that document has nothing there.
+    /// Nil, like `after`, if that document has nothing there.
     package let before: String?
     package let after: String?
 
-    /// In the order of the new document; then what is gone, in that of the old one.
+    /// In the order of the new document; then removed values in the order of the old one.
     package static func between(_ old: JSONDocument, _ new: JSONDocument) -> [JSONDifference] {
         let before = old.leaves
         let after = new.leaves
@@ -35,21 +35,22 @@ extension JSONDifference: CustomStringConvertible {
         return "\(sign) \(pointer): \(values.joined(separator: " -> "))"
     }
 
-    /// A ciphertext is of no interest beyond its beginning.
+    /// Of a ciphertext, only the beginning is of interest.
     private static func short(_ value: String) -> String {
         value.count > 80 ? "\(value.prefix(79))…" : value
     }
 }
 
 extension JSONDocument {
-    /// Every value that has no others in it, by its place. As bytes: two spellings of one character are equal strings.
+    /// Every value without children, by its pointer. As bytes, because two spellings of one character are equal
+    /// strings.
     fileprivate var leaves: [([UInt8], [UInt8])] {
         var leaves: [([UInt8], [UInt8])] = []
         appendLeaves(of: root, "", to: &leaves)
         return leaves
     }
 
-    /// As deep as the document, and so bounded.
+    /// Recursion is bounded by the depth of the document.
     private func appendLeaves(of node: JSONNode, _ pointer: String, to leaves: inout [([UInt8], [UInt8])]) {
         let kind = kind(of: node)
         guard kind == .object || kind == .array, childCount(of: node) > 0 else {
@@ -65,7 +66,7 @@ extension JSONDocument {
             }
             return
         }
-        // Of a name that comes more than once only the last counts, with all that is below it.
+        // If a name occurs more than once, only the last counts, with everything below it.
         let names = children.map(nameBytes)
         let last = Dictionary(zip(names, children), uniquingKeysWith: { _, last in last })
         for (name, child) in zip(names, children) where last[name] == child {

@@ -1,26 +1,26 @@
 import Glibc
 
-/// A JSON text with an index of byte ranges. Edits are appended and leave the text read as it was, so that rendering
-/// gives back every byte that no edit touched. A value type; its storage is reused from one `read` to the next.
+/// A JSON text with an index of byte ranges. Edits are appended and leave the text unchanged, so rendering returns
+/// every byte that no edit touched. A value type; its storage is reused from one `read` to the next.
 public struct JSONDocument: Sendable {
-    /// How many containers may stand inside one another.
+    /// How many containers may be nested.
     public static let maximumDepth = 128
     static let maximumCount = 1 << 30
-    /// So that no look-ahead passes the end.
+    /// Zero bytes after the text, so no look-ahead passes the end.
     static let padding = TextBlock.count
 
-    /// Each edit makes it the document's own before anything else.
+    /// Every edit unshares it first.
     @usableFromInline var storage = JSONStorage()
 
-    // Not checked: whatever index or range a record has was put there by the reader or an edit, and nodes are checked
-    // where a document is asked about them.
+    // Unchecked: only the reader and edits put indexes and ranges into records, and a document checks the nodes that
+    // callers pass.
     @usableFromInline var bytes: UnsafeMutablePointer<UInt8> { storage.bytes.base }
     var records: UnsafeMutablePointer<JSONRecord> { storage.records.base }
 
-    /// What the index takes: many times as much as the text where that is made of short values.
+    /// The memory of the index: many times the text's if the text consists of short values.
     package var indexByteCount: Int { storage.records.count * MemoryLayout<JSONRecord>.stride }
 
-    /// It has so much more memory than others that the next `read` gives some back.
+    /// True if it has so much memory that the next `read` frees some.
     package var isLarge: Bool { storage.isLarge }
 
     /// The empty object.
@@ -49,8 +49,8 @@ public struct JSONDocument: Sendable {
         }
     }
 
-    /// Overwrites the text read, for secrets; nothing can be asked of it from then on. Copies keep theirs.
-    /// A `count` is what was read since the last time, where that is known.
+    /// Overwrites the text of a secret; the document is unusable until the next `read`. Copies keep their text. `count`
+    /// is the number of bytes read since the last wipe, if known.
     package mutating func wipe(upTo count: Int = .max) {
         unshare()
         storage.bytes.wipe(upTo: count)
@@ -62,8 +62,8 @@ public struct JSONDocument: Sendable {
 }
 
 extension JSONDocument {
-    /// The value of a number that is a whole one in `Int`'s range, however it is spelled (`100`, `1e2`, `100.0`). What is
-    /// spelled with a fraction or an exponent is as exact as a double.
+    /// The number, if it is whole and in `Int`'s range, however it is spelled (`100`, `1e2`, `100.0`). A fraction or an
+    /// exponent is read with the precision of a double.
     public func integer(of node: JSONNode) -> Int? {
         let record = records[value(of: node)]
         guard record.kind == .number else { return nil }
@@ -72,7 +72,7 @@ extension JSONDocument {
         guard let magnitude = DecimalText.read(text.dropFirst(isNegative ? 1 : 0)) else {
             return Double(String(decoding: text, as: UTF8.self)).flatMap { Int(exactly: $0) }
         }
-        // The side below zero reaches one further.
+        // The negative range reaches one further.
         if isNegative, magnitude == Int64.min.magnitude { return .min }
         return Int(exactly: magnitude).map { isNegative ? -$0 : $0 }
     }

@@ -15,10 +15,10 @@ extension JSONDocument {
             journal: storage.journal.count)
     }
 
-    /// Whether the mark was made of what was read here.
+    /// Whether the mark was made for the text read last.
     func isOf(_ mark: Mark) -> Bool { mark.reading == storage.reading }
 
-    /// Undoes every edit since the mark. One of another reading undoes nothing.
+    /// Undoes every edit since the mark. A mark for another text undoes nothing.
     public mutating func rollback(to mark: Mark) {
         guard isOf(mark) else { return }
         guard storage.records.count > mark.records || storage.journal.count > mark.journal else { return }
@@ -35,7 +35,7 @@ extension JSONDocument {
     }
 
     // MARK: - Edits by pointer
-    // Missing objects on the way are made. False, and nothing changed, where a value without members stands in the way,
+    // Missing objects on the path are made. False, with nothing changed, if a value without members blocks the path,
     // and for the root, which stays.
 
     /// False also if the bytes are not JSON or would make the document too deep.
@@ -44,7 +44,7 @@ extension JSONDocument {
         json.withUnsafeBytes { json in set(at: pointer) { $0.append(json: json, depth: pointer.tokens.count) } }
     }
 
-    /// Removes the member, each time that it comes, or the element. False if there is none.
+    /// Removes every occurrence of the member, or the element. False if there is none.
     @discardableResult
     public mutating func remove(_ pointer: JSONPointer) -> Bool {
         guard let last = pointer.tokens.last else { return false }

@@ -1,16 +1,16 @@
-/// A place in a document, by RFC 6901, taken apart once.
+/// A place in a document by RFC 6901, parsed once.
 public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     struct Token: Sendable, Hashable {
-        /// In `names`.
+        /// Offsets in `names`.
         let start: Int
         let end: Int
-        /// Which element it means in an array.
+        /// The index that the token means in an array; nil if it is none.
         let position: Int?
     }
 
-    /// `/aps/alert/body`, say.
+    /// For example `/aps/alert/body`.
     public let description: String
-    /// The text of the alert that this pointer means, also where the alert is a string.
+    /// The alert text that this pointer names, even if the alert is a string.
     package let alertText: AlertText?
     private(set) var tokens: [Token] = []
     private var names: [UInt8] = []
@@ -39,7 +39,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A member of the root, whose name is not escaped.
+    /// A member of the root; `name` is not escaped.
     public init(member name: String) { self.init(names: [name], alertText: nil) }
 
     public init(_ text: AlertText) { self.init(names: ["aps", "alert", "\(text.member)"], alertText: text) }
@@ -54,7 +54,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// By scalars: a mark after a slash makes one character with it.
+    /// Works on scalars, because a combining mark after a slash forms one character with it.
     static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { "~/".utf8.contains($0) }) else { return name }
         return name.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()

@@ -1,8 +1,8 @@
-/// Reads JSON strictly by RFC 8259 and appends a record for every value: one pass, no recursion. One function, so that what
-/// it knows stays in registers: in a value with methods it takes a third more.
+/// Reads JSON strictly by RFC 8259 and appends a record for every value in one pass, without recursion. One function,
+/// so its state stays in registers: as a type with methods it takes a third longer.
 extension JSONStorage {
-    /// Appends the records of the one value in this range of `bytes`, which padding follows: its own is the first. If it
-    /// throws, the records behind those that there were mean nothing.
+    /// Appends the records of the one value in this range of `bytes`, its own first; padding must follow the range. If
+    /// it throws, the appended records mean nothing.
     func index(from start: Int, to end: Int, depth outerDepth: Int) throws(PayloadError) {
         let tokens = JSONTokens(bytes: bytes.base, end: end)
         let outermost = records.count
@@ -61,7 +61,7 @@ extension JSONStorage {
                 capacity = records.capacity
             }
             let index = UInt32(truncatingIfNeeded: count)
-            // The next record is taken for a sibling until its container ends, or until this one has children.
+            // The next record is assumed to be a sibling until the container ends or this one gets children.
             (base + count).initialize(
                 to: JSONRecord(
                     start: UInt32(truncatingIfNeeded: valueStart), end: UInt32(truncatingIfNeeded: at),
@@ -78,7 +78,7 @@ extension JSONStorage {
                 previous = 0
             }
 
-            // On to the next value, over the ends of containers.
+            // Advance to the next value, closing containers that end before it.
             while true {
                 at = tokens.skipWhitespace(at)
                 if depth == outerDepth {

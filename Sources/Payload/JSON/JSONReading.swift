@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the document says now, edits included. A member that comes more than once counts with its last value.
+/// Reads the document with its edits. If a member occurs more than once, its last value counts.
 extension JSONDocument {
     public var root: JSONNode { JSONNode(index: 0) }
 
@@ -15,7 +15,7 @@ extension JSONDocument {
         return node
     }
 
-    /// The last of that name: as a rule the one that was given it last, in all of the document.
+    /// The last member of that name: usually the one that got it last in the whole document.
     func member(_ name: MemberName, of node: JSONNode) -> JSONNode? {
         let latest = storage.latest[name.place]
         if latest == 0 { return nil }
@@ -52,7 +52,7 @@ extension JSONDocument {
         withName(of: member) { text in text.withUnsafeBytes { $0.hasBytes(name) } } ?? false
     }
 
-    /// False for a member that another of the same name follows.
+    /// False if a later member has the same name.
     package func isLast(_ member: JSONNode, of node: JSONNode) -> Bool {
         withName(of: member) { text in text.withUnsafeBufferPointer { self.member($0, of: node) == member } } ?? true
     }
@@ -83,7 +83,7 @@ extension JSONDocument {
         return try withText(range, isEscaped: isEscaped, body)
     }
 
-    /// A scalar as it is spelled; nil for an object or an array.
+    /// The spelling of a scalar; nil for an object or an array.
     @inlinable
     public func withSpelling<R, E: Error>(of node: JSONNode, _ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R? {
         guard let range = spelling(of: node) else { return nil }
@@ -111,10 +111,10 @@ extension JSONDocument {
         return Int(record.start)..<Int(record.end)
     }
 
-    /// The offset where a member or element that no edit has put in begins.
+    /// The offset where a member or element begins. Not for one that an edit has put in.
     package func start(of node: JSONNode) -> Int { Int(records[place(of: node)].placeStart) }
 
-    /// The offset after the last byte of a value that no edit has put in.
+    /// The offset after the last byte of a value. Not for one that an edit has put in.
     package func end(of node: JSONNode) -> Int { Int(records[place(of: node)].end) }
 
     public func string(of node: JSONNode) -> String? {
@@ -129,13 +129,13 @@ extension JSONDocument {
 
     // MARK: - The index
 
-    /// A node that is used later than it may be means another value at worst, but none outside the index.
+    /// A node that is used after its lifetime may refer to another value, but never outside the index.
     func place(of node: JSONNode) -> Int {
         precondition(Int(node.index) < storage.records.count, "a node of an earlier document")
         return Int(node.index)
     }
 
-    /// The record of the value that a place has now.
+    /// The record of the current value of a place.
     func value(of node: JSONNode) -> Int {
         let place = place(of: node)
         let replacement = records[place].replacement
@@ -150,7 +150,7 @@ extension JSONDocument {
         return first == 0 || !records[Int(first)].flags.contains(.removed) ? first : nextChild(after: first)
     }
 
-    /// The child is one that this document has just given.
+    /// `child` must be one that this document has just returned.
     @usableFromInline
     func nextChild(after child: UInt32) -> UInt32 {
         var next = records[Int(child)].next
@@ -200,7 +200,7 @@ extension JSONDocument {
         return memcmp(bytes + range.lowerBound, wanted, name.count) == 0
     }
 
-    // Seldom needed, and too large to stand in the loop.
+    // Rarely needed, and too large for the loop.
     @inline(never)
     private func isEscapedName(_ name: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Bool {
         withText(range, isEscaped: true) { text in
@@ -227,7 +227,7 @@ extension JSONDocument {
     func withText<R, E: Error>(
         _ range: Range<Int>, isEscaped: Bool, _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
-        // The document, and with it the bytes, outlives the body.
+        // The storage, and with it the bytes, must outlive the body.
         let text = UnsafeBufferPointer(start: UnsafePointer(bytes + range.lowerBound), count: range.count)
         defer { withExtendedLifetime(storage) {} }
         return try isEscaped ? JSONText.withUnescaped(text, body) : body(text.span)

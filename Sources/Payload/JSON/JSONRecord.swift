@@ -1,10 +1,9 @@
-/// What a JSON value is.
 public enum JSONKind: UInt8, Sendable, BitwiseCopyable {
     case object, array, string, number, `true`, `false`, null
 }
 
-/// A handle to one member or element of a document: good until the document is read anew or rolled back beyond the
-/// edit that made it.
+/// A handle to a member or element of a document, valid until the document is read again or rolled back beyond the edit
+/// that made it.
 public struct JSONNode: Sendable, Hashable {
     @usableFromInline let index: UInt32
 
@@ -12,7 +11,7 @@ public struct JSONNode: Sendable, Hashable {
     init(index: UInt32) { self.index = index }
 }
 
-/// One line of a document's index: a value, and the place (member or element) in which it was first put. Ranges are in
+/// An entry of a document's index: a value, and the place (member or element) where it was first put. Ranges are in
 /// `JSONStorage.bytes`; indexes are in `JSONStorage.records`, where 0, the root, stands for none.
 struct JSONRecord: BitwiseCopyable {
     struct Flags: OptionSet, BitwiseCopyable {
@@ -20,31 +19,31 @@ struct JSONRecord: BitwiseCopyable {
 
         static let escapedText = Flags(rawValue: 1)
         static let escapedName = Flags(rawValue: 2)
-        /// Put in by an edit: its bytes do not stand between its neighbours'.
+        /// Put in by an edit: its bytes are not between those of its neighbors.
         static let inserted = Flags(rawValue: 4)
         static let removed = Flags(rawValue: 8)
         /// A container with an edit somewhere below it.
         static let changed = Flags(rawValue: 16)
-        /// Out of a ciphertext, with all that is below it.
+        /// From a ciphertext, with everything below it.
         static let decrypted = Flags(rawValue: 32)
-        /// Put together from the app's own words, by a key.
+        /// Built from the app's own words, by a key.
         static let localized = Flags(rawValue: 64)
     }
 
     var start: UInt32
     var end: UInt32
-    /// The member's name, without its quotes; 0 for an element and the root.
+    /// The range of the member's name, without quotes; 0 for an element and the root.
     var nameStart: UInt32 = 0
     var nameEnd: UInt32 = 0
     /// The container's value (not its place).
     var parent: UInt32 = 0
     var firstChild: UInt32 = 0
     var next: UInt32 = 0
-    /// The record that holds this place's value now.
+    /// The record that holds the current value of this place; 0 for this one.
     var replacement: UInt32 = 0
     var kind: JSONKind
     var flags: Flags = []
-    /// Which of the known names the member has, however that is spelled.
+    /// The known name that the member has, however it is spelled.
     var name = MemberName.other
 
     /// Where the member or element begins.

@@ -1,14 +1,14 @@
 extension JSONDocument {
-    /// Appends the document as it stands now.
+    /// Appends the document with its edits.
     public func render(into output: inout [UInt8]) {
-        // No text is rendered twice, and each inserted record takes a comma at most.
+        // No text is rendered twice, and each inserted record takes at most one comma.
         let capacity = storage.bytes.count + storage.records.count
         output.append(upTo: capacity) { render(to: UnsafeMutableBufferPointer(start: $0, count: capacity)) }
     }
 
     public var renderedByteCount: Int { render(to: nil) }
 
-    /// Appends one value as it stands now.
+    /// Appends one value with its edits.
     public func render(_ node: JSONNode, into output: inout [UInt8]) {
         let count = renderedByteCount(of: node)
         output.append(upTo: count) { render(node, to: UnsafeMutableBufferPointer(start: $0, count: count)) }
@@ -16,7 +16,7 @@ extension JSONDocument {
 
     public func renderedByteCount(of node: JSONNode) -> Int { render(node, to: nil) }
 
-    /// Writes one value to memory that has room for it, or nowhere; gives the number of its bytes.
+    /// Writes one value to memory that has room for it, or only counts if that is nil; returns the number of bytes.
     func render(_ node: JSONNode, to output: UnsafeMutableBufferPointer<UInt8>?) -> Int {
         var runs = Runs(bytes: bytes, output: output)
         renderValue(of: node, &runs)
@@ -24,12 +24,12 @@ extension JSONDocument {
         return runs.count
     }
 
-    /// Ranges of `bytes` that follow one another, copied where somebody wants them; neighbours are joined to one run.
+    /// Consecutive ranges of `bytes`, copied if there is an output; adjacent ones are joined into one run.
     private struct Runs {
         let bytes: UnsafePointer<UInt8>
         let output: UnsafeMutableBufferPointer<UInt8>?
         var count = 0
-        /// What is not copied yet.
+        /// The run that is not copied yet.
         var start = 0
         var end = 0
 
@@ -75,15 +75,15 @@ extension JSONDocument {
         }
     }
 
-    /// As deep as the document, and so bounded. Between two children that stay, the separator before the second stays;
-    /// the first that stays takes what stood before the first of all.
+    /// Recursion is bounded by the depth of the document. Between two kept children, the separator before the second is
+    /// kept; the first kept child takes what precedes the original first child.
     private func renderContainer(_ container: UnsafePointer<JSONRecord>, _ runs: inout Runs) {
         let records = records
         let start = Int(container.pointee.start)
         let end = Int(container.pointee.end)
-        // After the opening bracket, and what stands before the first child.
+        // After the opening bracket and what precedes the first child.
         var opened = start &+ 1
-        // Where the text's own children end, as far as we have come.
+        // Where the text's own children end, as far as they have been handled.
         var reached = start
         var isEmpty = true
         var child = container.pointee.firstChild

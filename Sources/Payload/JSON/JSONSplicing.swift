@@ -1,5 +1,5 @@
-/// The few changes of which every edit is made: a value is appended, then put in the place of another or into a
-/// container. Only `change` touches a record that was there before, and keeps what it was.
+/// The steps that make up every edit: a value is appended, then replaces another or goes into a container. Only
+/// `change` alters an existing record, and it journals the old one.
 extension JSONDocument {
     mutating func append(_ text: UnsafeBufferPointer<UInt8>, isUTF8: Bool = false) -> JSONNode {
         unshare()
@@ -8,12 +8,12 @@ extension JSONDocument {
         return appendRecord(.string, from: start, isEscaped ? .escapedText : [])
     }
 
-    /// True where something had to be escaped.
+    /// True if something was escaped or replaced.
     private func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, isUTF8: Bool = false) -> Bool {
         storage.bytes.reserve(JSONText.quotedCapacity(text.count))
         let count = JSONText.writeQuoted(text, isUTF8: isUTF8, to: storage.bytes.end)
         storage.bytes.take(count)
-        // Two quotes and the text, unless something was escaped.
+        // Two quotes and the text, if nothing was escaped or replaced.
         return count != text.count + 2
     }
 
@@ -63,7 +63,7 @@ extension JSONDocument {
         return (try? storage.index(from: start, to: end, depth: depth)) == nil ? nil : node
     }
 
-    /// A further record for a string as it stands, so that it can be put elsewhere with its escapes.
+    /// Another record for a string, to put it elsewhere with its escapes.
     mutating func append(copyOfText node: JSONNode) -> JSONNode {
         unshare()
         let original = records[value(of: node)]
@@ -83,9 +83,9 @@ extension JSONDocument {
     }
 
     // MARK: - Placing
-    // A document to which a value was just appended has its storage for itself.
+    // Appending a value has unshared the storage.
 
-    /// Puts an appended value in the place of another.
+    /// Replaces a node's value by an appended one.
     mutating func replace(_ node: JSONNode, by value: JSONNode) {
         let parent = records[place(of: node)].parent
         records[place(of: value)].parent = parent
@@ -106,7 +106,7 @@ extension JSONDocument {
         insert(node, behind: last, into: UInt32(container))
     }
 
-    /// Puts it behind the container's last child, or in it as the first where that is 0.
+    /// Puts the node behind `last`, the container's last child, or first into it if that is 0.
     private func insert(_ node: JSONNode, behind last: UInt32, into container: UInt32) {
         let record = records + place(of: node)
         record.pointee.parent = container
@@ -143,8 +143,8 @@ extension JSONDocument {
         storage.bytes.append(UInt8(ascii: ":"))
     }
 
-    /// Puts an appended value in the place of a member, or in a new one, and removes every member of two other names:
-    /// all in one walk.
+    /// Replaces the value of a member, or adds the member, and removes every member of two other names, all in one
+    /// pass.
     mutating func put(
         _ value: JSONNode, named name: MemberName, into parent: JSONNode, removing first: MemberName? = nil,
         _ second: MemberName? = nil
@@ -180,7 +180,7 @@ extension JSONDocument {
         markChanged(records[Int(child)].parent)
     }
 
-    /// Removes every member of that name: the last one counts, so that one left over would come to light.
+    /// Removes every member of that name: the last one counts, so a remaining one would take effect.
     mutating func removeMembers(_ name: UnsafeBufferPointer<UInt8>, of node: JSONNode) {
         var child = nextMember(name, from: firstMember(of: node))
         while child != 0 {
@@ -200,7 +200,7 @@ extension JSONDocument {
         change(UInt32(value(of: node))) { $0.flags.formUnion(flags) }
     }
 
-    /// Marks a value that was appended and is nowhere yet.
+    /// Marks an appended value that has no place yet.
     func markAppended(_ node: JSONNode, _ flags: JSONRecord.Flags) { records[place(of: node)].flags.formUnion(flags) }
 
     private func markChanged(_ container: UInt32) {
@@ -211,7 +211,7 @@ extension JSONDocument {
         }
     }
 
-    /// Its place is one of the document's.
+    /// Journals the record, then changes it. `index` must be valid.
     @inline(__always)
     private func change(_ index: UInt32, _ body: (inout JSONRecord) -> Void) {
         let record = records + Int(index)

@@ -1,28 +1,28 @@
 import Glibc
 
-/// The memory of a document: its text and the index of that. Copies of a document share it until one of them changes.
+/// The memory of a document: its text and index. Copies of a document share it until one of them changes.
 ///
-/// Unchecked because of its pointers: who changes it is its only owner, and what is shared is only read.
+/// Unchecked because of its pointers: only a sole owner changes it, and shared storage is only read.
 @usableFromInline
 final class JSONStorage: @unchecked Sendable {
-    /// Bytes. Storage that has grown further for one text is given back before the next.
+    /// In bytes. Storage that has grown beyond this for one text is freed before the next.
     private static let keptCapacity = 1 << 16
 
-    // With one owner there is no access to exclude at run time.
+    // Only a sole owner changes these, so no exclusivity checks are needed at run time.
 
-    /// The text read, its padding, a comma to put between members, then what edits have added.
+    /// The text read, its padding, a comma to put between members, then the text that edits have added.
     @exclusivity(unchecked) var bytes = Region<UInt8>(capacity: 1024)
     @exclusivity(unchecked) var records = Region<JSONRecord>(capacity: 32)
     /// Each record as it was before a change, in order.
     @exclusivity(unchecked) var journal = Region<JSONChange>(capacity: 32)
     @exclusivity(unchecked) var sourceCount = 0
-    /// The member that was given each known name last, by the text or an edit; 0 where none was. An edit that was undone may
-    /// have left a number of nothing, or of another record.
+    /// The member that got each known name last, from the text or an edit; 0 if none did. After an undone edit, it may
+    /// be the number of no record, or of another one.
     @exclusivity(unchecked) var latest = InlineArray<16, UInt32>(repeating: 0)
-    /// Of the text read last: no other has this number.
+    /// Identifies the text read last: no other has this number.
     @exclusivity(unchecked) private(set) var reading = UInt64.random(in: .min ... .max)
 
-    /// Of the empty object.
+    /// Holds the empty object.
     init() { clear() }
 
     init(copyOf other: JSONStorage) {
@@ -45,7 +45,7 @@ final class JSONStorage: @unchecked Sendable {
         records.append(JSONRecord(start: 0, end: UInt32(sourceCount), kind: .object))
     }
 
-    /// Takes a text, which is not indexed yet.
+    /// Stores a text without indexing it.
     func store(_ source: UnsafeRawBufferPointer) {
         journal.clear(keeping: Self.keptCapacity)
         records.clear(keeping: Self.keptCapacity)
@@ -53,7 +53,7 @@ final class JSONStorage: @unchecked Sendable {
         sourceCount = source.count
         latest = InlineArray(repeating: 0)
         reading &+= 1
-        // Where it grew on the way, it would leave copies of the text behind, which may hold keys.
+        // Reserved at once, so the text is not copied again as the memory grows.
         bytes.reserve(source.count + JSONDocument.padding + 1)
         if let text = source.baseAddress {
             bytes.append(text.assumingMemoryBound(to: UInt8.self), count: source.count)
@@ -63,13 +63,12 @@ final class JSONStorage: @unchecked Sendable {
     }
 }
 
-/// A record as it was before a change.
 struct JSONChange: BitwiseCopyable {
     let index: UInt32
     let before: JSONRecord
 }
 
-/// Memory that grows. No bounds are checked: who reads or writes keeps to what was appended, or to what was reserved.
+/// Memory that grows. No bounds are checked: callers must stay within what was appended or reserved.
 struct Region<Element: BitwiseCopyable>: ~Copyable {
     private(set) var base: UnsafeMutablePointer<Element>
     private(set) var count = 0
@@ -85,7 +84,7 @@ struct Region<Element: BitwiseCopyable>: ~Copyable {
     /// Where the next element goes.
     var end: UnsafeMutablePointer<Element> { base + count }
 
-    /// Makes room for so many more.
+    /// Makes room for `more` elements.
     @inline(__always)
     mutating func reserve(_ more: Int) { if capacity &- count < more { grow(by: more) } }
 
@@ -114,16 +113,16 @@ struct Region<Element: BitwiseCopyable>: ~Copyable {
         count += more
     }
 
-    /// What was written behind the last element, in memory reserved before, belongs to them.
+    /// Adds elements that the caller has written behind the last one, in reserved memory.
     mutating func take(_ more: Int) { count += more }
 
-    /// Overwrites the memory, which may have held secrets, or so many elements of it.
+    /// Overwrites the memory, which may have held secrets, or only its first `count` elements.
     func wipe(upTo count: Int = .max) { explicit_bzero(base, min(count, capacity) * MemoryLayout<Element>.stride) }
 
-    /// The elements behind the first `count` go; where there are fewer, nothing.
+    /// Drops all elements after the first `count`.
     mutating func cut(to count: Int) { self.count = min(self.count, count) }
 
-    /// All elements go, and the memory too where it has become larger than `limit` bytes.
+    /// Drops all elements, and shrinks the memory if it is larger than `limit` bytes.
     mutating func clear(keeping limit: Int) {
         count = 0
         let most = limit / MemoryLayout<Element>.stride

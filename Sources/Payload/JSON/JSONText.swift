@@ -1,4 +1,4 @@
-/// Strings between their two forms: UTF-8 text, and what stands between the quotes of a JSON document.
+/// Converts strings between UTF-8 text and the form between the quotes of a JSON document.
 @usableFromInline
 package enum JSONText {
     package static func hexadecimalValue(_ digit: UInt8) -> UInt32? {
@@ -10,16 +10,16 @@ package enum JSONText {
         }
     }
 
-    /// Appends the text in quotes, escaping only what RFC 8259 demands. What is not UTF-8 becomes U+FFFD.
+    /// Appends the text in quotes, escaping only what RFC 8259 requires. Bytes that are not UTF-8 become U+FFFD.
     package static func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         output.append(upTo: quotedCapacity(text.count)) { writeQuoted(text, to: $0) }
     }
 
-    /// The memory that `writeQuoted` needs for a text of so many bytes: two quotes, `\u001F` for each byte, and a block.
+    /// The bytes that `writeQuoted` may need for a text of `count` bytes: two quotes, `\u001F` for each, and a block.
     static func quotedCapacity(_ count: Int) -> Int { 2 + 6 * count + TextBlock.count }
 
-    /// Writes the text as `appendQuoted` does; gives the number of bytes. One that is known to be UTF-8 is not looked at for
-    /// that.
+    /// Writes the text as `appendQuoted` does; returns the number of bytes. With `isUTF8`, the text is not checked for
+    /// it.
     static func writeQuoted(
         _ text: UnsafeBufferPointer<UInt8>, isUTF8: Bool = false, to output: UnsafeMutablePointer<UInt8>
     ) -> Int {
@@ -27,7 +27,7 @@ package enum JSONText {
         var end = output + 1
         if let base = text.baseAddress {
             end.update(from: base, count: text.count)
-            // Whatever stands behind the text, its look-ahead stops there.
+            // These zeros stop the look-ahead.
             (end + text.count).update(repeating: 0, count: TextBlock.count)
             let plain = plainPrefix(end, count: text.count, isUTF8: isUTF8)
             end += plain
@@ -39,7 +39,7 @@ package enum JSONText {
         return end + 1 - output
     }
 
-    /// How many bytes from the first need no escape and are UTF-8. A block of zeros follows the text.
+    /// How many leading bytes need no escape and are UTF-8. A block of zeros must follow the text.
     private static func plainPrefix(_ text: UnsafePointer<UInt8>, count: Int, isUTF8: Bool) -> Int {
         var at = 0
         while true {
@@ -72,7 +72,7 @@ package enum JSONText {
         var end = output
         var at = 0
         while at < count {
-            // What is taken from the end of a block and not plain is overwritten.
+            // Copies a whole block; bytes after the plain ones are overwritten later.
             if count - at >= TextBlock.count {
                 end.update(from: text + at, count: TextBlock.count)
                 let plain = TextBlock.plainPrefix(text + at, isUTF8: isUTF8)
@@ -83,7 +83,7 @@ package enum JSONText {
             let byte = text[at]
             var length = 1
             if byte >= 0x80 {
-                // In a text that is UTF-8 the last block may have ended within a scalar.
+                // In a UTF-8 text, the last block may have ended within a scalar.
                 if !isUTF8 { length = UTF8Scalar.length(text + at, available: count - at) }
             } else if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
                 length = 0
@@ -132,7 +132,7 @@ extension [UInt8] {
         text.withUTF8 { JSONText.appendQuoted($0, to: &self) }
     }
 
-    /// In base64, if it is to be encoded.
+    /// In base64 if `isEncoded`.
     mutating func append(quoted text: UnsafeRawBufferPointer, isEncoded: Bool) {
         guard isEncoded else { return JSONText.appendQuoted(text.bindMemory(to: UInt8.self), to: &self) }
         append(UInt8(ascii: "\""))
@@ -142,7 +142,7 @@ extension [UInt8] {
 
     // MARK: - Members
 
-    /// Appends a member up to its value: after a comma, unless its object has just begun.
+    /// Appends a member up to its value, with a comma first unless its object has just begun.
     package mutating func begin(_ name: StaticString, _ ending: StaticString = "") {
         append(last == UInt8(ascii: "{") ? "\"" : ",\"")
         append(name)
@@ -150,7 +150,7 @@ extension [UInt8] {
         append("\":")
     }
 
-    /// Null for nothing. What is no UTF-8 goes, in base64, into a member whose name ends in `_b64`.
+    /// Null for nil. If the text is not UTF-8, it goes, in base64, into a member whose name ends in `_b64`.
     package mutating func append(_ text: UnsafeRawBufferPointer?, as name: StaticString) {
         let isEncoded = text.map { !UTF8Scalar.isText($0) } ?? false
         begin(name, isEncoded ? "_b64" : "")
@@ -169,13 +169,13 @@ extension [UInt8] {
 }
 
 extension JSONText {
-    /// Gives the text of a string's escaped bytes (without the quotes; read and found sound before). A surrogate that is
-    /// not half of a pair becomes U+FFFD.
+    /// Passes on the text of a string's escaped bytes (without the quotes; already validated). An unpaired surrogate
+    /// becomes U+FFFD.
     @inlinable
     static func withUnescaped<R, E: Error>(
         _ escaped: UnsafeBufferPointer<UInt8>, _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
-        // A closure of typed throws cannot pass through the allocation's rethrows.
+        // A closure with typed throws cannot pass through the allocation's `rethrows`.
         let result: Result<R, E> = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: escaped.count) { scratch in
             let count = unescape(escaped, into: scratch)
             let text = UnsafeBufferPointer(rebasing: scratch[..<count])
@@ -228,7 +228,7 @@ extension JSONText {
         return to
     }
 
-    /// The UTF-16 code unit of the `\uXXXX` that begins here, or 0 where none does.
+    /// The UTF-16 code unit of the `\uXXXX` that begins here, or 0 if none does.
     private static func codeUnit(_ escaped: UnsafeBufferPointer<UInt8>, _ start: Int) -> UInt32 {
         guard start + 6 <= escaped.count, escaped[start] == UInt8(ascii: "\\"), escaped[start + 1] == UInt8(ascii: "u")
         else { return 0 }

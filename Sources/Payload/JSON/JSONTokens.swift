@@ -1,8 +1,8 @@
 import CPushmillText
 
-/// The tokens of the grammar: each function takes the offset where one begins and gives the offset after it.
-/// `JSONDocument.padding` zero bytes must follow the text, so that no look-ahead needs a bounds check: no rule of the
-/// grammar passes a zero.
+/// The tokens of the grammar: each function takes the offset where one begins and returns the offset after it.
+/// `JSONDocument.padding` zero bytes must follow the text. No rule of the grammar accepts a zero, so no look-ahead
+/// needs a bounds check.
 struct JSONTokens {
     let bytes: UnsafePointer<UInt8>
     /// The offset after the text's last byte.
@@ -20,7 +20,7 @@ struct JSONTokens {
         return at
     }
 
-    /// Takes the offset after the opening quote; gives that of the closing one. Most are short and plain.
+    /// Takes the offset after the opening quote; returns that of the closing one. Most strings are short and plain.
     @inline(__always)
     func skipString(_ start: Int) throws(PayloadError) -> (close: Int, isEscaped: Bool) {
         let plain = TextBlock.plainPrefix(bytes + start)
@@ -106,19 +106,19 @@ struct JSONTokens {
     @inline(never)
     func fault(_ fault: JSONFault, _ at: Int) -> PayloadError {
         guard at < end else { return .notJSON(offset: at, fault: .unexpectedEnd) }
-        // Nobody sees it in the text.
+        // A byte order mark is invisible, so the error names it.
         let isMark = UnsafeBufferPointer(start: bytes + at, count: end - at).starts(with: ByteOrderMark.bytes)
         return .notJSON(offset: at, fault: isMark && fault == .unexpectedByte ? .byteOrderMark : fault)
     }
 }
 
-/// Sixteen bytes of text at once. Of each the functions tell how many bytes from the first are so: 16 if all are, and what
-/// follows then is looked at without waiting for a number.
+/// Checks sixteen bytes at once. The functions return how many leading bytes qualify. If all do (16), the next block is
+/// checked without waiting for a bit count.
 enum TextBlock {
     static let count = 16
 
-    /// Plain: ASCII, no control character, no quote, no backslash. In a text that is known to be UTF-8, what is none of
-    /// ASCII is plain as well.
+    /// Plain: ASCII, no control character, no quote, no backslash. If the text is known to be UTF-8, bytes beyond ASCII
+    /// are plain too.
     @inline(__always)
     static func plainPrefix(_ bytes: UnsafePointer<UInt8>, isUTF8: Bool = false) -> Int {
         prefix(isUTF8 ? pushmill_escapes(bytes) : pushmill_stops(bytes))
@@ -131,9 +131,9 @@ enum TextBlock {
     private static func prefix(_ stops: UInt16) -> Int { stops == 0 ? count : stops.trailingZeroBitCount }
 }
 
-/// UTF-8 as the Unicode standard has it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+/// UTF-8 as the Unicode standard defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 package enum UTF8Scalar {
-    /// The number of bytes (2 to 4) of the scalar that begins here with a byte from 0x80 up, or 0 if there is none.
+    /// The number of bytes (2 to 4) of the scalar that begins here with a byte from 0x80 up, or 0 if it is invalid.
     static func length(_ bytes: UnsafePointer<UInt8>, available: Int) -> Int {
         let first = bytes[0]
         if first < 0xE0 {
@@ -166,7 +166,7 @@ package enum UTF8Scalar {
                 index &+= 1
                 continue
             }
-            // Scripts that have nothing of ASCII come in runs.
+            // Characters beyond ASCII come in runs.
             repeat {
                 let length = length(base + index, available: bytes.count - index)
                 guard length > 0 else { return false }

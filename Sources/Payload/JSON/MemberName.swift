@@ -1,6 +1,6 @@
 import Glibc
 
-/// The member names that stages ask for time and again. The reader finds out once which of them a member has.
+/// The member names that stages look up again and again. The reader determines once which of them a member has.
 enum MemberName: UInt8, BitwiseCopyable {
     /// Any other name, or none.
     case other
@@ -9,7 +9,7 @@ enum MemberName: UInt8, BitwiseCopyable {
     case titleKey, subtitleKey, bodyKey
     case titleArguments, subtitleArguments, bodyArguments
 
-    /// In `JSONStorage.latest`.
+    /// The index in `JSONStorage.latest`.
     var place: Int { Int(rawValue & 15) }
 
     var text: StaticString {
@@ -33,14 +33,14 @@ enum MemberName: UInt8, BitwiseCopyable {
         }
     }
 
-    /// Of a name as it is spelled in JSON, without its quotes. Seldom needed, and too large to stand in the reader's loop.
+    /// For a name as spelled in JSON, without its quotes. Rarely needed, and too large for the reader's loop.
     @inline(never)
     init(escaped name: UnsafeBufferPointer<UInt8>) {
         self = JSONText.withUnescaped(name) { name in name.withUnsafeBufferPointer { MemberName($0) } }
     }
 
-    /// Tells names apart by their length and first byte, and compares with one of ours at most: with one of a known length,
-    /// which is a comparison of words.
+    /// Tells names apart by length and first byte, then compares with at most one known name. That one's length is
+    /// known, so it is a comparison of words.
     init(_ text: UnsafeBufferPointer<UInt8>) {
         guard let name = text.baseAddress, text.count > 0 else {
             self = .other

@@ -1,5 +1,5 @@
-/// Base64 (RFC 4648): written with the standard alphabet and padding, or for URLs without; read with either alphabet,
-/// padded or not.
+/// Base64 (RFC 4648): written with the standard alphabet and padding, or without padding for URLs; read with either
+/// alphabet, padded or not.
 package enum Base64 {
     private static let standard: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     private static let url: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -29,7 +29,7 @@ package enum Base64 {
         }
     }
 
-    /// False for anything that no encoder writes; some bytes may have been appended by then.
+    /// False for text that no encoder writes; some bytes may have been appended by then.
     package static func decode(_ text: Span<UInt8>, into bytes: inout [UInt8]) -> Bool {
         var end = text.count
         while end > 0, text.count - end < 2, text[end - 1] == UInt8(ascii: "=") { end -= 1 }
@@ -47,7 +47,7 @@ package enum Base64 {
         return held < 6 && bits & (1 << held - 1) == 0 && (padding == 0 || padding == Int(held) / 2)
     }
 
-    /// What a character stands for in either alphabet.
+    /// The value of a character in either alphabet.
     package static func sextet(_ character: UInt8) -> UInt32? {
         switch character {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))

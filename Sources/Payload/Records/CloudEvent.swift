@@ -4,19 +4,18 @@ package struct CloudEvent {
 
     private var document = JSONDocument()
     private var members: [JSONNode] = []
-    /// Of each member's name, by which a long one is compared with its own repetitions alone.
+    /// The hash of each member's name, so a long name is compared only with its own repetitions.
     private var nameHashes: [Int] = []
     private var data: [UInt8] = []
 
     package init() {}
 
-    /// What the index takes, and the copy of the data.
+    /// The memory of the index and of the copy of the data.
     package var byteCount: Int { document.indexByteCount + data.count }
 
-    /// Of the data, as it was read.
     package var dataByteCount: Int { data.count }
 
-    /// It has so much more memory than others that it is not worth keeping for another event.
+    /// True if it has so much memory that it is not worth keeping for another event.
     package var isLarge: Bool { document.isLarge || data.capacity > OutputRecord.keptCapacity }
 
     /// True for `application/cloudevents`, `application/cloudevents+json; charset=UTF-8` and the like.
@@ -56,7 +55,7 @@ package struct CloudEvent {
         }
     }
 
-    /// The other attributes; their names are of lower-case letters and digits only, as the standard demands.
+    /// The other attributes; their names have only lower-case letters and digits, as the standard requires.
     package func forEachAttribute(_ body: (_ name: UnsafeRawBufferPointer, _ write: (inout [UInt8]) -> Void) -> Void) {
         for position in members.indices {
             let node = members[position]
@@ -94,7 +93,7 @@ package struct CloudEvent {
         }
     }
 
-    /// Asks of no name that another hash tells apart, and of no further one where one is the same.
+    /// Compares only names with equal hashes, and stops at the first that is the same.
     static func isLast(_ position: Int, among nameHashes: [Int], isSame: (_ later: Int) -> Bool) -> Bool {
         !nameHashes.indices[(position + 1)...].contains { nameHashes[$0] == nameHashes[position] && isSame($0) }
     }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// The record a notification came in. Its bytes are lent by the caller of `fill`, until `own` copies them.
+/// The record that a notification came in. The caller of `fill` lends its bytes until `own` copies them.
 ///
-/// Unchecked because of its pointers: a record is filled while one delivery alone holds it, and from the first stage on
-/// that may suspend its bytes are its own, which stay as they are until nobody else holds it.
+/// Unchecked because of its pointers: a record is filled while only one delivery holds it. From the first stage that
+/// may suspend it owns its bytes, which do not change until nobody else holds it.
 public final class InputRecord: @unchecked Sendable {
     public var source: Source {
         get { lent.source }
@@ -19,15 +19,15 @@ public final class InputRecord: @unchecked Sendable {
         get { lent.value }
         set { lent.value = newValue }
     }
-    /// Who is notified: the `recipient` header unless it is empty, else the key.
+    /// The recipient of the notification: the `recipient` header unless it is empty, else the key.
     public var recipient: UnsafeRawBufferPointer? {
         get { lent.recipient }
         set { lent.recipient = newValue }
     }
     @exclusivity(unchecked) public private(set) var headers: [RecordHeader] = []
 
-    /// What the chain reads, in another module: there, each access to a public member that is stored would be checked for
-    /// exclusion.
+    /// Read by the chain in another module, where each access to a stored public member would be checked for
+    /// exclusivity.
     private struct Lent {
         var source = Source.nowhere
         var key: UnsafeRawBufferPointer?
@@ -59,16 +59,16 @@ public final class InputRecord: @unchecked Sendable {
         storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     }
 
-    /// Whose badge is counted: the app of `apns-topic`.
+    /// The app whose badge is counted, from `apns-topic`.
     public var app: UnsafeRawBufferPointer? { value(of: .apnsTopic) }
 
     /// The W3C trace context.
     public var traceparent: UnsafeRawBufferPointer? { value(of: .traceparent) }
 
-    /// As the header `pushmill-source` has it.
+    /// In the form of the header `pushmill-source`.
     package func appendSource(to text: inout [UInt8]) { text.append(lent.source) }
 
-    /// Of the source, which is not taken hold of for it.
+    /// Parts of the source, read without retaining it.
     package var topicDigest: UInt64 { lent.source.topic.digest }
     package var partition: Int32 { lent.source.partition }
     package var offset: Int64 { lent.source.offset }
@@ -87,15 +87,15 @@ public final class InputRecord: @unchecked Sendable {
 
     private static var keptHeaders: Int { OutputRecord.keptCapacity / MemoryLayout<RecordHeader>.stride }
 
-    /// It has so much more memory than others that `clear` gives some back.
+    /// True if it has so much memory that `clear` frees some.
     package var isLarge: Bool { storage.count > OutputRecord.keptCapacity || headers.capacity > Self.keptHeaders }
 
-    /// What the headers take: most of it is for each of them, where they are many and short.
+    /// The memory of the headers: mostly their entries if they are many and short.
     package var headerByteCount: Int { headers.count * MemoryLayout<RecordHeader>.stride + headerTextCount }
 
     private var headerTextCount: Int { headers.reduce(0) { $0 + $1.name.count + ($1.value?.count ?? 0) } }
 
-    /// Copies the bytes, so that they stay when the lender takes his back.
+    /// Copies the bytes, so they stay when the lender takes its own back.
     package func own() {
         guard !isOwned else { return }
         let count = (key?.count ?? 0) + (value?.count ?? 0) + (recipient?.count ?? 0)
@@ -109,8 +109,8 @@ public final class InputRecord: @unchecked Sendable {
         }
     }
 
-    /// Lends the record's bytes; `header` gives each of them in turn. Not inlined: where another module sets them, every
-    /// one of these members would be checked for exclusive access.
+    /// Lends the record's bytes; `header` returns each header in turn. Not inlined: in another module, every access to
+    /// one of these members would be checked for exclusivity.
     @inline(never)
     public func fill(
         _ source: Source, timestamp: Int64, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
@@ -133,7 +133,7 @@ public final class InputRecord: @unchecked Sendable {
         if let named = self.value(of: .recipient), !named.isEmpty { recipient = named } else { recipient = key }
     }
 
-    /// Fills the record with a copy of another that came as a line.
+    /// Fills the record with a copy of one that came as a line.
     package func fill(_ envelope: RecordEnvelope, topic: SourceTopic) {
         clear()
         var count = (envelope.key?.count ?? 0) + (envelope.payload?.count ?? 0)
@@ -149,7 +149,7 @@ public final class InputRecord: @unchecked Sendable {
         }
     }
 
-    /// Room for the record's own bytes, which it is going to have.
+    /// Memory for the record's own copy of its bytes.
     private func storage(of count: Int) -> UnsafeMutableRawBufferPointer {
         isOwned = true
         if storage.count < count {
@@ -172,7 +172,7 @@ public final class InputRecord: @unchecked Sendable {
 /// An input topic, made once and shared by all of its records.
 public final class SourceTopic: Sendable {
     public let name: String
-    /// Tells topics apart in derived identifiers; the same in every process.
+    /// Distinguishes topics in derived identifiers; the same in every process.
     package let digest: UInt64
     /// The name and a slash.
     let prefix: [UInt8]
@@ -185,7 +185,7 @@ public final class SourceTopic: Sendable {
     }
 }
 
-/// Where a record stands in the input.
+/// The position of a record in the input.
 public struct Source: Sendable {
     public let topic: SourceTopic
     public let partition: Int32
@@ -201,11 +201,11 @@ public struct Source: Sendable {
 }
 
 extension Source: CustomStringConvertible {
-    /// As the header `pushmill-source` has it.
+    /// In the form of the header `pushmill-source`.
     public var description: String { "\(topic.name)/\(partition)/\(offset)" }
 }
 
-/// One header of a record. A header may have no value, and records may repeat a name: then the last one counts.
+/// One header of a record. It may have no value. If a record repeats a name, the last one counts.
 public struct RecordHeader {
     public var name: UnsafeRawBufferPointer
     public var value: UnsafeRawBufferPointer?

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The headers that a message's life depends on. Each record is looked through for them once.
+/// The headers that the handling of a message depends on. Each record is searched for them once.
 @usableFromInline
 package enum KnownHeader: Int, CaseIterable {
     case recipient, locale, apnsTopic, apnsPushType, apnsExpiration, apnsCollapseID, apnsID, contentType, traceparent
@@ -26,8 +26,8 @@ package enum KnownHeader: Int, CaseIterable {
         }
     }
 
-    /// Tells names apart by their length and first byte, and compares with one of ours at most: with one of a known length,
-    /// which is a comparison of words.
+    /// Tells names apart by length and first byte, then compares with known names. Their length is known, so it is a
+    /// comparison of words.
     init?(_ text: UnsafeRawBufferPointer) {
         guard let name = text.baseAddress, let first = text.first else { return nil }
         func orNone(_ candidate: KnownHeader) -> KnownHeader? {
@@ -67,11 +67,11 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// How header values are written, without a `String` on the way.
+/// Writes header values without a `String` in between.
 extension [UInt8] {
     package mutating func append(_ text: StaticString) { append(contentsOf: text.bytes) }
 
-    /// As `append(contentsOf:)`, which takes hold of an array.
+    /// Like `append(contentsOf:)`, which would retain the array.
     package mutating func append(bytesOf other: [UInt8]) { other.withUnsafeBufferPointer { append(contentsOf: $0) } }
 
     package mutating func append(decimal number: some BinaryInteger) {
@@ -87,7 +87,7 @@ extension [UInt8] {
         }
     }
 
-    /// Appends what is written to memory that has room for so many bytes; `write` gives the number of those written.
+    /// Appends up to `capacity` bytes, which `write` writes; it returns their number.
     @inline(__always)
     mutating func append(upTo capacity: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Int) {
         append(addingCapacity: capacity) { output in
@@ -101,10 +101,10 @@ extension [UInt8] {
 /// Numbers as decimal digits.
 @usableFromInline
 package enum DecimalText {
-    /// What the longest takes.
+    /// The bytes of the longest number.
     static let capacity = 20
 
-    /// The number that these digits make; nil for none, for anything beside them, and beyond 64 bits.
+    /// The number of these digits; nil if there are none, for any other character, and beyond 64 bits.
     @inlinable
     package static func read(_ digits: some Collection<UInt8>) -> UInt64? {
         guard !digits.isEmpty else { return nil }
@@ -119,7 +119,7 @@ package enum DecimalText {
         return number
     }
 
-    /// Gives the number of bytes.
+    /// Returns the number of bytes.
     static func write(_ number: Int64, to output: UnsafeMutablePointer<UInt8>) -> Int {
         var rest = number.magnitude
         var count = number < 0 ? 2 : 1
@@ -141,14 +141,14 @@ package enum DecimalText {
 }
 
 extension InputRecord {
-    /// Whether `apns-expiration` (seconds since 1970) has passed. 0 and what is not a number never do.
+    /// Whether `apns-expiration` (seconds since 1970) has passed. 0 and text that is not a number never expire.
     package func hasExpired(at wallClock: Int64) -> Bool {
         guard let text = value(of: .apnsExpiration), let seconds = Self.number(text), seconds > 0 else { return false }
         let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         return !overflow && milliseconds <= wallClock
     }
 
-    /// How often the message has been a dead letter before.
+    /// How many times the message has been a dead letter before.
     package var attempt: Int64 { value(of: .attempt).flatMap(Self.number) ?? 0 }
 
     private static func number(_ text: UnsafeRawBufferPointer) -> Int64? {

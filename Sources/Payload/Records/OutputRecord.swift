@@ -1,5 +1,5 @@
-/// What leaves for a message beside its key and timestamp: a value, and what changes in the input's headers. Good until
-/// the delivery's next message. Not copyable, so that who reads a delivery's holds none of its arrays for that.
+/// What is published for a message besides its key and timestamp: a value, and changes to the input's headers. Valid
+/// until the delivery's next message. Not copyable, so that reading a delivery's record retains none of its arrays.
 public struct OutputRecord: ~Copyable {
     private enum Value {
         case none
@@ -7,11 +7,10 @@ public struct OutputRecord: ~Copyable {
         case rendered
     }
 
-    /// A name, or a value.
     @usableFromInline
     enum Text {
         case fixed(StaticString)
-        /// In `text`; behind a name a zero byte follows.
+        /// In `text`; a zero byte follows a name.
         case written(Range<Int>)
     }
 
@@ -19,14 +18,14 @@ public struct OutputRecord: ~Copyable {
     private var rendered: [UInt8] = []
     @usableFromInline var removed: [Text] = []
     @usableFromInline var added: [(name: Text, value: Text)] = []
-    /// The values of added headers, and such names as are no constants.
+    /// The values of added headers, and names that are not constants.
     @usableFromInline var text: [UInt8] = []
 
     package init() {}
 
     // MARK: - What leaves
 
-    /// The value; nil is a null value.
+    /// Passes on the value; nil is a null value.
     public func withValue<R>(_ body: (UnsafeRawBufferPointer?) -> R) -> R {
         switch value {
         case .none: body(nil)
@@ -35,7 +34,7 @@ public struct OutputRecord: ~Copyable {
         }
     }
 
-    /// Every input header of this name goes; a zero byte follows the name. May give a name that the input does not have.
+    /// Every input header of such a name is removed; a zero byte follows the name. The input may lack the header.
     public func forEachRemovedHeader(_ body: (UnsafeRawBufferPointer) -> Void) {
         guard !removed.isEmpty else { return }
         text.withUnsafeBytes { text in
@@ -43,7 +42,7 @@ public struct OutputRecord: ~Copyable {
         }
     }
 
-    /// These follow the input headers that stay; a zero byte follows each name.
+    /// The headers that follow the kept input headers; a zero byte follows each name.
     public func forEachAddedHeader(
         _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
     ) {
@@ -56,10 +55,10 @@ public struct OutputRecord: ~Copyable {
 
     // MARK: - Filling
 
-    /// Bytes of memory that one message leaves to the next.
+    /// How many bytes of memory one message leaves to the next.
     package static let keptCapacity = 1 << 16
 
-    /// It had a value, or headers, that were so much larger than others that the memory is not kept.
+    /// True if a value or headers were so large that the memory is not kept.
     package var isLarge: Bool { rendered.capacity > Self.keptCapacity || text.capacity > Self.keptCapacity }
 
     package mutating func clear() {
@@ -75,7 +74,7 @@ public struct OutputRecord: ~Copyable {
 
     package mutating func setValue(_ input: UnsafeRawBufferPointer?) { value = input.map(Value.input) ?? .none }
 
-    /// Renders anew into the buffer that is kept for it; gives the number of bytes.
+    /// Renders into the kept buffer; returns the number of bytes.
     package mutating func render(_ content: NotificationContent) -> Int {
         rendered.removeAll(keepingCapacity: true)
         content.render(into: &rendered)
@@ -106,7 +105,7 @@ public struct OutputRecord: ~Copyable {
         added.append((name: name, value: .written(start..<text.count)))
     }
 
-    /// Adds a header with a value that is always the same.
+    /// Adds a header with a constant value.
     package mutating func add(_ name: StaticString, value: StaticString) {
         added.append((name: .fixed(name), value: .fixed(value)))
     }

@@ -13,7 +13,7 @@ package struct RecordEnvelope: Sendable, Equatable {
     package var topic = ""
     package var partition: Int32 = 0
     package var offset: Int64 = 0
-    /// Whose clock made the timestamp: `create`, `logappend` or `unknown`.
+    /// The clock that made the timestamp: `create`, `logappend` or `unknown`.
     package var timestampType = "create"
     /// Milliseconds since 1970.
     package var timestamp: Int64 = 0
@@ -43,11 +43,11 @@ package struct EnvelopeError: Error, Equatable, CustomStringConvertible {
 }
 
 extension RecordEnvelope {
-    /// The newest version of a line that is read. Lines say none in the first, which is what `kcat` prints and what is
-    /// written; the next may have members that are passed over here.
+    /// The newest version of a line that can be read. Version 1, which `kcat` prints and this writes, has no `version`.
+    /// Version 2 may have further members, which are ignored.
     static let newest = 2
 
-    /// Reads a line. What is missing has its default, but there must be a payload, if only null.
+    /// Reads a line. Missing members have their defaults, but there must be a payload, which may be null.
     package init(line: [UInt8]) throws(EnvelopeError) {
         var reader = EnvelopeReader()
         do throws(PayloadError) {
@@ -75,10 +75,10 @@ extension RecordEnvelope {
     }
 }
 
-/// The members of an envelope; a name with `_b64` comes before the one without.
+/// The members of an envelope; a name with `_b64` takes precedence over the one without.
 private struct EnvelopeReader {
     private var document = JSONDocument()
-    /// Bytes that are no UTF-8 stand in the line as they are, as `kcat` leaves them: it was read as Latin-1.
+    /// The line has bytes that are not UTF-8, as `kcat` leaves them, and is read as Latin-1.
     private var isLatin = false
 
     mutating func read(_ line: [UInt8]) throws(PayloadError) {
@@ -94,7 +94,7 @@ private struct EnvelopeReader {
 
     func has(_ name: StaticString) -> Bool { document.member(name, of: document.root) != nil }
 
-    /// The bytes of a member; nil where it is missing or null.
+    /// The bytes of a member; nil if it is missing or null.
     func bytes(_ name: StaticString, _ encodedName: StaticString) throws(EnvelopeError) -> [UInt8]? {
         let encoded = member(encodedName)
         guard let node = encoded ?? member(name) else { return nil }
@@ -129,7 +129,7 @@ private struct EnvelopeReader {
         return headers
     }
 
-    /// Nil also for one that is null.
+    /// Nil also if the member is null.
     func member(_ name: StaticString) -> JSONNode? {
         document.member(name, of: document.root).flatMap { document.kind(of: $0) == .null ? nil : $0 }
     }
@@ -150,7 +150,7 @@ private struct EnvelopeReader {
 }
 
 extension JSONDocument {
-    /// The bytes of a text, or those that it has in base64; nil of what is no text.
+    /// The bytes of a string, decoded from base64 if `isEncoded`; nil if that fails or the value is not a string.
     package func bytes(of node: JSONNode, isEncoded: Bool) -> [UInt8]? {
         var bytes: [UInt8] = []
         let isSound = withText(of: node) { text in
@@ -163,7 +163,7 @@ extension JSONDocument {
 }
 
 extension RecordEnvelope {
-    /// Appends the envelope and a line feed. What is no UTF-8 goes into a member with `_b64`.
+    /// Appends the envelope and a line feed. Text that is not UTF-8 goes into a member with `_b64`.
     package func append(to line: inout [UInt8]) {
         line.append("{")
         line.append(topic, as: "topic")
