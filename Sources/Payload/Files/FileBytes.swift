@@ -3,7 +3,7 @@ import Glibc
 /// A file read as a whole, without its byte order mark.
 package struct FileBytes: Sendable {
     package private(set) var bytes: [UInt8]
-    /// By anyone, or by a group that this process is not in: containers get their secrets through their own group.
+    /// True if anyone may read it, or a group that this process is not in: containers get secrets by their own group.
     package let isReadableByOthers: Bool
 
     /// Refuses files larger than `limit` bytes, which no configuration file is.

@@ -19,7 +19,7 @@ package final class InputFile {
 
     package convenience init(path: String) throws(FileFailure) {
         if Self.isStandardInput(path) {
-            // Opening it by name would reopen it: a file from its start; a socket or another user's pipe not at all.
+            // Opening it by name would start a file from its beginning, and fail for a socket or another user's pipe.
             try self.init(path: "/dev/stdin", opened: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
         } else {
             try self.init(path: path, opened: open(path, O_RDONLY | O_CLOEXEC))
@@ -176,10 +176,10 @@ package func mayGoOn(_ descriptor: Int32, _ events: Int32) -> Bool {
     return true
 }
 
-/// Locks a file's folder for processes that read and then replace the file: a second one waits. The caller closes the
-/// descriptor to unlock. Without a lock two may disturb each other: if the folder cannot be read (-1), if the file
-/// system has no locks, or after `patience`. A process that holds the lock for longer is none of these, but for example
-/// `flock` around this very process.
+/// Locks a file's folder for a process that reads and then replaces the file: a second such process waits. The caller
+/// closes the descriptor to unlock it. There is no lock if the folder cannot be read (-1) or the file system has none:
+/// then two processes may disturb each other. Goes on without the lock after `patience`: a holder for that long is no
+/// such process, but for example `flock` around this very process.
 package func heldFolder(of path: String, patience: Duration = .seconds(10)) -> Int32 {
     let name = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -283,8 +283,8 @@ package struct OutputFile: ~Copyable {
 
     package consuming func close() throws(FileFailure) {
         let written = gzclose_w(handle.take())
-        // Without the sync, a power failure could lose both the new contents and the old. Not every output is on a
-        // disk.
+        // Without the sync, a power failure could lose both the new contents and the old. Some outputs are not on a
+        // disk: their errors are ignored.
         let isStored = written == Z_OK && (fdatasync(lock) == 0 || [EINVAL, EROFS, ENOSYS, ENOTSUP].contains(errno))
         guard isStored, partial.map({ rename($0, target) == 0 }) ?? true else {
             let failure = FileFailure(path: path, errno)

@@ -42,8 +42,7 @@ extension JSONDifference: CustomStringConvertible {
 }
 
 extension JSONDocument {
-    /// Every value without children, by its pointer. As bytes, because two spellings of one character are equal
-    /// strings.
+    /// Every value without children, by its pointer. As bytes: two spellings of one character are equal strings.
     fileprivate var leaves: [([UInt8], [UInt8])] {
         var leaves: [([UInt8], [UInt8])] = []
         appendLeaves(of: root, "", to: &leaves)
