@@ -2,20 +2,20 @@ import CPushmillOpenSSL
 import CPushmillProcess
 import FoundationEssentials
 import Glibc
-// Who writes a stage imports this module and no other: everything a stage is made of comes with it.
+// The author of a stage imports only this module: everything that a stage needs comes with it.
 @_exported public import PushmillLocalization
 @_exported public import PushmillPayload
 @_exported public import PushmillStages
 
-/// The whole program. An executable with stages of its own calls it with them:
+/// The whole program. An executable with its own stages calls it with them:
 ///
 ///     await Program.main(stages: [LotteryStage.entry])
 public enum Program {
     public static func main(stages: [StageEntry] = []) async -> Never {
         occupyStandardDescriptors()
-        // Before anything secret is read, by whichever command; a setting shows it again to those who debug a service.
+        // Before any command reads a secret. A setting shows the memory again for debugging a service.
         _ = pushmill_show_memory(0)
-        // While the process ends, threads of librdkafka's may be at a connection.
+        // Threads of librdkafka may still use a connection while the process ends.
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
         let surroundings = Surroundings(
             registry: StageRegistry(adding: stages), environment: ProcessInfo.processInfo.environment,
@@ -24,8 +24,8 @@ public enum Program {
         exit(Console.end(await commands.run(arguments, surroundings)).rawValue)
     }
 
-    /// One that is closed would be given to the next file or socket, and be read and written as if it was the terminal. What
-    /// stands there instead can be neither.
+    /// A closed descriptor would be reused for the next file or socket, which would be read and written in place of the
+    /// terminal. The stand-in permits neither.
     private static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)

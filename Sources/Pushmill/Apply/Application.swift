@@ -11,10 +11,10 @@ struct Application {
     let console: Console
     let explanation: Explanation?
 
-    /// A payload, or a record's line, of more is none: memory is not for it.
+    /// In bytes. A longer payload or line of a record is refused, to save memory.
     private static let limit = 64 << 20
 
-    /// The input is a payload; the record around it is given.
+    /// Takes the payload from the input and the rest of the record from the caller.
     func apply(_ record: RecordEnvelope) async throws(ProgramError) -> ExitCode {
         var record = record
         record.timestamp = WallClock.system.now() / 1_000_000
@@ -26,7 +26,7 @@ struct Application {
         return destination == .deadLetters ? .badData : .success
     }
 
-    /// The input is records, one a line; what becomes of each is written the same way.
+    /// Takes records from the input, one a line, and writes the results in the same form.
     func applyLines() async throws(ProgramError) -> ExitCode {
         var lines = LineReader()
         while !Console.hasFailed, let line = try next(&lines) {
@@ -58,7 +58,7 @@ struct Application {
 }
 
 extension Rehearsal.Result {
-    /// How the message ended, in a line: `modified: decrypt=ok,localize=ok`.
+    /// How the message ended, on one line: `modified: decrypt=ok,localize=ok`.
     package var summary: String {
         let name = "\(verdict.outcome.name)"
         switch verdict.destination {
@@ -72,7 +72,7 @@ extension Rehearsal.Result {
     private func header(_ name: StaticString) -> String { output.text(name) ?? "" }
 }
 
-/// Tells what each stage did to a message, and how long it took.
+/// Reports what each stage did to a message, and how long it took.
 package final class Explanation: ChainObserver {
     private struct State {
         var names: [String] = []
@@ -87,7 +87,7 @@ package final class Explanation: ChainObserver {
     /// The stages, in the order of the chain.
     func name(_ stages: [String]) { state.withLock { $0.names = stages } }
 
-    /// A heading for what follows.
+    /// Prints a heading for what follows.
     func begin(_ title: String) { console.error("\(title):") }
 
     package func stagesWillBegin(_ content: NotificationContent) { state.withLock { $0.content = content } }

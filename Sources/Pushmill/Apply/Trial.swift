@@ -4,11 +4,11 @@ package import PushmillReplay
 package import PushmillStages
 
 extension Configuration {
-    /// The chain to be tried on records, outside of the service: nothing is watched and nothing created that the
-    /// configuration names. `explanation` follows the stages and measures them.
+    /// A chain to try on records, outside the service: nothing that the configuration names is watched or created.
+    /// `explanation` reports and times the stages.
     ///
-    /// It begins with `counts`. Media is fetched, and not kept, unless it is recorded. Contacts come from
-    /// `contacts`, where that is given, unless they are a file's. `log` gets what stages say of single messages.
+    /// Badges start from `counts`. Media is fetched and not kept; with `recorded`, it comes from there. Contacts come
+    /// from `contacts`, if given, unless they are a file's. `log` receives what stages log about single messages.
     package func candidate(
         _ console: Console, explanation: Explanation? = nil, counts: BadgeCounts?, time: TimeSource = .system,
         recorded: RecordedOutputs? = nil, contacts book: (any ContactBook)? = nil, log: @escaping Chain.Log
@@ -38,7 +38,7 @@ extension Option {
 }
 
 extension Invocation {
-    /// What `--badges` names.
+    /// The counts in the file that `--badges` names.
     func badgeCounts() throws(ProgramError) -> BadgeCounts? {
         guard let path = text(.badges) else { return nil }
         do {

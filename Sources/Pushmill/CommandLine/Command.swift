@@ -1,6 +1,5 @@
 import PushmillStages
 
-/// One thing that the program can do.
 struct Command: Sendable {
     typealias Run = @Sendable (Invocation) async throws -> ExitCode
 
@@ -16,11 +15,11 @@ struct Command: Sendable {
     var words: [String] { name.split(separator: " ").map { String($0) } }
 }
 
-/// All commands, and the way from a command line to one of them.
+/// All commands. Finds the one that a command line names.
 struct CommandTable {
     let commands: [Command]
 
-    /// Runs what the arguments (without the program's name) ask for, and tells what went wrong.
+    /// Runs the command that the arguments (without the program's name) name, and reports its errors.
     func run(_ arguments: [String], _ surroundings: Surroundings) async -> ExitCode {
         do {
             return try await dispatch(arguments, surroundings)
@@ -75,7 +74,7 @@ struct CommandTable {
     }
 }
 
-/// One call of a command: what it was given, and what it may use.
+/// One call of a command, with its options and surroundings.
 struct Invocation: Sendable {
     let values: [String: [String]]
     let surroundings: Surroundings
@@ -94,12 +93,12 @@ struct Invocation: Sendable {
         return text
     }
 
-    /// The value as a number, a duration, a choice; nil where the option is not given.
+    /// The value as a number, a duration or a choice; nil if the option is not given.
     func value<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> Value? {
         try values(option, format).last
     }
 
-    /// All values of what may be repeated.
+    /// All values of an option that may be repeated.
     func values<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> [Value] {
         try texts(option).map { (text) throws(ProgramError) -> Value in
             do throws(SettingMismatch) {
@@ -123,7 +122,7 @@ extension Option {
     static let config = value("config", "FILE", "the configuration", isRequired: true)
 }
 
-/// What a command finds around it.
+/// What the program provides to a command.
 struct Surroundings: Sendable {
     let registry: StageRegistry
     let environment: [String: String]

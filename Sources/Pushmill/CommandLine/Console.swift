@@ -3,15 +3,15 @@ import Glibc
 import PushmillPayload
 import Synchronization
 
-/// Where a command's words go: results to `output`, everything else to `error`. A line end is added where there is none.
+/// The text output of a command: results go to `output`, everything else to `error`. Adds a line end if it is missing.
 package struct Console: Sendable {
     package let output: @Sendable (String) -> Void
     package let error: @Sendable (String) -> Void
-    /// Gives what comes next from the input; nothing at its end.
+    /// Returns the next bytes of the input; empty at its end.
     package let input: @Sendable () throws(ProgramError) -> [UInt8]
-    /// Shows how far a command has come, each time in the place of the time before; nil where nobody looks.
+    /// Shows a command's progress, each time in place of the previous text; nil without a terminal.
     package let status: (@Sendable (String) -> Void)?
-    /// Somebody reads `output` on a terminal.
+    /// True if `output` is a terminal.
     package let isTerminal: Bool
 
     package init(
@@ -49,7 +49,7 @@ package struct Console: Sendable {
         return chunk
     }
 
-    /// All of the input; refused where it is more than `limit` bytes.
+    /// All of the input; throws if it is more than `limit` bytes.
     func wholeInput(limit: Int) throws(ProgramError) -> [UInt8] {
         var bytes: [UInt8] = []
         while case let chunk = try input(), !chunk.isEmpty {
@@ -59,8 +59,8 @@ package struct Console: Sendable {
         return bytes
     }
 
-    /// What would move a terminal's cursor, or turn its text around, is shown by its number: what is said of a file or a
-    /// payload has words in it of whoever wrote that.
+    /// Escapes characters that would move a terminal's cursor or reverse its text: a message about a file or a payload
+    /// has words of its author in it.
     static func shown(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {
@@ -72,31 +72,31 @@ package struct Console: Sendable {
         }
     }
 
-    /// With one line end, which may be a part of a character (`\r\n`).
+    /// With one line end. Compares bytes, because a line end may be part of a character (`\r\n`).
     static func ended(_ line: String) -> [UInt8] {
         let bytes = Array(line.utf8)
         return bytes.last == UInt8(ascii: "\n") ? bytes : bytes + [UInt8(ascii: "\n")]
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
-        // Behind a part that is missing nothing would be right.
+        // After lost output, nothing that follows would be right.
         if descriptor == STDOUT_FILENO, hasFailed { return }
         let isWritten = bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
         guard !isWritten, descriptor == STDOUT_FILENO else { return }
         let number = errno
-        // Nobody reads any more: then there is nothing left to do, and no one to tell. Threads of ours take no signals,
-        // the process does, unless it is the first of a container, which is spared what it does not handle.
+        // The reader has gone: nothing is left to do, and nobody to tell. Our threads block signals, so the process
+        // sends itself one. As the first of a container (PID 1), it does not receive a signal that it does not handle.
         if number == EPIPE { kill(getpid(), SIGTERM) }
         if number != EPIPE || getpid() == 1 { failure.store(number, ordering: .relaxed) }
     }
 
-    /// Why the output could not be written; 0 while it could.
+    /// The `errno` of the failed write to the output; 0 if none has failed.
     private static let failure = Atomic<Int32>(0)
 
-    /// What is not written any more is not worth going on for.
+    /// True if output was lost, so it is not worth going on.
     static var hasFailed: Bool { failure.load(ordering: .relaxed) != 0 }
 
-    /// What the process ends with: a result that is not whole is no success.
+    /// The exit code of the process: an incomplete result is not a success.
     static func end(_ code: ExitCode) -> ExitCode {
         let number = failure.load(ordering: .relaxed)
         guard number != 0, code == .success else { return code }
@@ -106,11 +106,11 @@ package struct Console: Sendable {
     }
 }
 
-/// A folder of its owner's alone, removed with the value and all that came to be in it.
+/// A folder that only its owner can access, removed with all its contents when this object is released.
 package final class ScratchFolder: Sendable {
     package let path: String
 
-    /// `files` by their paths in it.
+    /// `files` has contents by path in the folder.
     package init(_ name: String, files: [String: [UInt8]] = [:]) throws {
         path = FileManager.default.temporaryDirectory.appending(path: "\(name)-\(UUID().uuidString)").path
         guard mkdir(path, 0o700) == 0 else { throw FileFailure(path: path, errno) }
@@ -119,7 +119,7 @@ package final class ScratchFolder: Sendable {
             try FileManager.default.createDirectory(
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(bytes).write(to: file)
-            // Keys that others can read are worth a warning.
+            // Keys that others can read would cause a warning.
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
         }
     }

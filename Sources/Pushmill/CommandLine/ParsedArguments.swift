@@ -1,6 +1,6 @@
 import PushmillStages
 
-/// A command's arguments, told apart by its options.
+/// The arguments of a command, by its options.
 struct ParsedArguments {
     private(set) var values: [String: [String]] = [:]
     private(set) var wantsHelp = false
@@ -50,26 +50,26 @@ struct ParsedArguments {
         values[option.name, default: []].append(value)
     }
 
-    /// `--name=value` in its parts.
+    /// Splits `--name=value`.
     private static func split(_ argument: String) -> (name: String, value: String?) {
         guard let equals = argument.unicodeScalars.firstIndex(of: "=") else { return (argument, nil) }
-        // A value may begin with what a reader would see as a part of the sign.
+        // On scalars, because a value may begin with a combining mark, which forms one character with the `=`.
         return (String(argument[..<equals]), String(argument[argument.unicodeScalars.index(after: equals)...]))
     }
 
-    /// The next argument, unless it is an option itself; such a value has to be attached.
+    /// The next argument, unless it is an option; a value that looks like one must be attached with `=`.
     private static func value(_ rest: inout ArraySlice<String>) -> String? {
         rest.first?.hasPrefix("--") == true ? nil : rest.popFirst()
     }
 }
 
-/// What may follow a command's name: `--name`, `--name VALUE`, or an operand by its place.
+/// An argument of a command: `--name`, `--name VALUE`, or an operand by position.
 struct Option: Sendable {
     enum Kind { case flag, value, repeated, operand, operands }
 
     let name: String
     let kind: Kind
-    /// What stands for the value in a help text.
+    /// The value's name in a help text.
     var placeholder = ""
     var isRequired = false
     let help: String
@@ -84,17 +84,17 @@ struct Option: Sendable {
         Option(name: name, kind: .repeated, placeholder: placeholder, help: help)
     }
 
-    /// `name` is how the help text calls it, such as `FILE`.
+    /// `name` is the operand's name in the help text, such as `FILE`.
     static func operand(_ name: String, _ help: String, isRequired: Bool = true) -> Option {
         Option(name: name, kind: .operand, placeholder: name, isRequired: isRequired, help: help)
     }
 
-    /// As many as there are; nothing can follow them.
+    /// Any number of operands; nothing can follow them.
     static func operands(_ name: String, _ help: String) -> Option {
         Option(name: name, kind: .operands, placeholder: "\(name)...", help: help)
     }
 
-    /// True for what has its place and no `--`.
+    /// True for an argument by position, without `--`.
     var isOperand: Bool { kind == .operand || kind == .operands }
 
     /// As it is typed.

@@ -7,14 +7,14 @@ package import PushmillTelemetry
 package enum ProgramError: Error {
     case usage(String)
     case unreadableConfiguration(String)
-    /// In the order of the file, those of variables last.
+    /// In the order of the file; those of environment variables come last.
     case configuration([SettingProblem])
-    /// What was given to read cannot be read.
+    /// Input that cannot be read.
     case badData(String)
     case internalFailure(String)
-    /// What is outside of this process is not as it has to be, and may be mended there: a service waits for it.
+    /// A problem outside this process, which may be fixed there: a service waits for that.
     case outside(ProbeReason)
-    /// Told to end before it had begun.
+    /// A signal ended the service before it had started.
     case interrupted
 
     package var exitCode: ExitCode {
@@ -34,7 +34,7 @@ extension ProgramError: CustomStringConvertible {
         return messages.joined(separator: "\n")
     }
 
-    /// A sentence each.
+    /// One sentence each.
     var messages: [String] {
         switch self {
         case .usage(let message), .unreadableConfiguration(let message), .badData(let message),
@@ -48,7 +48,7 @@ extension ProgramError: CustomStringConvertible {
 }
 
 extension ProgramError {
-    /// What a file holds is bad data; brokers and stores are no one's input.
+    /// Errors in the contents of files are bad data; those of brokers and stores are not.
     init(_ error: any Error) {
         switch error {
         case let error as ProgramError: self = error
@@ -60,7 +60,7 @@ extension ProgramError {
     }
 }
 
-/// Says `what` does not work where something goes wrong in `body`, unless that says so itself.
+/// Throws a `ProgramError` of `body` as it is, and any other error as an internal failure that begins with `what`.
 func explaining<Result>(_ what: String, _ body: () throws -> Result) throws(ProgramError) -> Result {
     do {
         return try body()
@@ -71,10 +71,10 @@ func explaining<Result>(_ what: String, _ body: () throws -> Result) throws(Prog
     }
 }
 
-/// What the process tells its caller; numbers as in `sysexits.h`.
+/// The exit code of the process, numbered as in `sysexits.h`.
 package enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
-    /// Something differs, is not healthy or is not whole.
+    /// Something differs, is unhealthy or is incomplete.
     case different = 1
     case usage = 64
     case badData = 65

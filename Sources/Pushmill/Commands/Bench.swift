@@ -3,7 +3,7 @@ import PushmillPayload
 import PushmillStores
 
 extension Command {
-    /// What there is to measure, by the names that the command takes.
+    /// The benchmarks, by the names that the command takes.
     private static let benches: [(name: String, rows: @Sendable () async throws -> [String])] = [
         ("payload", { try BenchTable.rows(Measurement.payload()) }),
         (
@@ -23,7 +23,7 @@ extension Command {
     private static let names = Option.operands(
         "NAME", "\(benches.map(\.name).joined(separator: ", ")); all of them unless given")
 
-    /// For what is measured with files.
+    /// For measurements that need files.
     private static func inFolder<Result: Sendable>(
         _ body: @Sendable (String) async throws -> Result
     ) async throws -> Result {
@@ -63,13 +63,13 @@ enum BenchTable {
 
     static func rows(_ measurements: [Measurement]) -> [String] { measurements.map(row) }
 
-    /// It is loaded, not run for a message.
+    /// A catalog is loaded once, not for each message.
     static func row(_ loading: CatalogLoading) -> String {
         let name = "localize, a catalog of 70 x 2,000 keys loaded"
         return "\(name): \(decimal(loading.seconds, places: 2)) s, \(decimal(loading.megabytes, places: 1)) MB"
     }
 
-    /// A restore is done when a partition comes.
+    /// A restore happens when a partition is assigned.
     static func rows(_ counts: CountMeasurements) -> [String] {
         let restored = decimal(counts.restoreSeconds, places: 2)
         let rows = [

@@ -23,7 +23,7 @@ extension Command {
             return cluster
         }
         invocation.console.output(cluster.bootstrapServers)
-        // Nobody would find it.
+        // Nobody would know its address.
         guard !Console.hasFailed else { return .success }
         for await _ in signals { break }
         withExtendedLifetime(cluster) {}

@@ -31,11 +31,11 @@ extension Command {
         }
         let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
         let source = try configuration.read(invocation.range(of: topic))
-        // A pipe opens when somebody reads it. Until then a signal ends the process, which would not come to see it.
+        // Opening a pipe waits for its reader. Until then a signal must end the process, which could not check for it.
         let pipe = path.map { open($0, O_WRONLY | O_CLOEXEC) } ?? -1
         defer { if pipe >= 0 { close(pipe) } }
         _ = Signals.take([SIGINT, SIGTERM])
-        // A terminal that is closed ends it too, unless it was told not to mind (`nohup`).
+        // A closed terminal ends the capture too, unless the process ignores SIGHUP (`nohup`).
         var former = sigaction()
         sigaction(SIGHUP, nil, &former)
         if unsafeBitCast(former.__sigaction_handler.sa_handler, to: Int.self) == 0 {
@@ -43,11 +43,11 @@ extension Command {
         }
         let console = invocation.console
         let total = min(capture.limit, capture.follows ? .max : Int(clamping: source.span))
-        // Among the records it would stand in their lines.
+        // Progress would mix with records on the same terminal.
         let isShown = path != nil || !console.isTerminal
         let progress = Progress(isShown ? console.status : nil, total: total == .max ? nil : total)
         defer { progress.clear() }
-        // Nothing may come for long.
+        // The first record may take long to arrive.
         progress.show(0)
         let file = try path.map { path in try ReportFile(path: path) }
         var count = 0
@@ -67,7 +67,7 @@ extension Command {
                     progress.show($0)
                 })
         } catch ReplayError.kafka(let doing, let error) {
-            // What was read until then need not be read again; a whole one of before is worth more.
+            // What was read before the failure need not be read again. An earlier, complete capture is worth more.
             if count > 0, let file, let path, access(path, F_OK) != 0 {
                 progress.clear()
                 if (try? file.close()) != nil {
@@ -81,7 +81,7 @@ extension Command {
         }
         progress.clear()
         if let path {
-            // The capture of before is worth more than none.
+            // An earlier capture is worth more than an empty one.
             if count > 0 { try file?.close() }
             let written = "\(count) records written to \(path)"
             console.error(count > 0 ? written : "no record has come: \(path) is as it was")

@@ -31,7 +31,7 @@ extension Command {
         let listing = CatalogListing(report: report, shown: shown.isEmpty ? Set(CatalogReport.Kind.allCases) : shown)
         let lines = invocation.flag(isJSON) ? [listing.json] : listing.lines(isWhole: invocation.flag(all))
         for line in lines { invocation.console.output(line) }
-        // What cannot be read was not checked for anything.
+        // A file that cannot be read was not checked for anything.
         guard report.problems.isEmpty else { return .badData }
         let warnings = report.warnings.map { _ in CatalogReport.Kind.warning }
         let found = report.locales.flatMap { $0.findings.map(\.kind) } + warnings
@@ -109,7 +109,7 @@ private struct CatalogListing {
 }
 
 extension String {
-    /// Stays one line, and does nothing to a terminal: control characters and line ends are written as escapes.
+    /// One line without effects on a terminal: control characters and line ends are written as escapes.
     fileprivate var withoutControls: String {
         unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar.properties.generalCategory {

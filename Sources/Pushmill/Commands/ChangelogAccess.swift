@@ -4,7 +4,7 @@ import PushmillPayload
 import PushmillReplay
 import PushmillStores
 
-/// The counts of a service: what its changelog says.
+/// The counts of a service, as its changelog has them.
 struct ChangelogAccess {
     private static let patience: Int32 = 10_000
 
@@ -20,12 +20,12 @@ struct ChangelogAccess {
         partitions = try configuration.read(TopicRange(topic: topic)).ends.count
     }
 
-    /// Where Java clients put the events whose key is the recipient.
+    /// The partition that Java clients choose for events whose key is the recipient.
     func place(of recipient: [UInt8]) -> TopicPartition {
         recipient.withUnsafeBytes { TopicPartition(of: $0, in: topic, partitions: partitions) }
     }
 
-    /// The partition of that number, else all of them, one after the other, so that not all are in memory.
+    /// Visits the partition of that number, else all of them one by one, so only one is in memory at a time.
     func forEachView(
         of number: Int? = nil, _ body: (TopicPartition, ChangelogView) throws -> Void
     ) throws {
@@ -38,7 +38,7 @@ struct ChangelogAccess {
         }
     }
 
-    /// What the partition's records come to.
+    /// The counts that result from the partition's records.
     private func view(of place: TopicPartition) throws -> ChangelogView {
         var range = TopicRange(topic: topic)
         range.partitions = [place.partition]
@@ -49,7 +49,7 @@ struct ChangelogAccess {
                 do throws(ChangelogRecord.Malformed) {
                     try view.apply(key: record.key, value: record.payload)
                 } catch .version(let version) {
-                    // What is shown or set without it would be wrong.
+                    // Without this record, what is shown or written would be wrong.
                     throw ProgramError.badData(
                         "\(place)/\(record.offset): a count of version \(version): use the release that wrote it")
                 } catch {
@@ -60,7 +60,7 @@ struct ChangelogAccess {
         return view
     }
 
-    /// What running instances would undo is refused.
+    /// Throws if instances are running, which would undo the change.
     func checkNobodyRuns() throws {
         let properties = try configuration.kafka.client(.consumer)
         let group = properties["group.id"] ?? ""
@@ -74,8 +74,8 @@ struct ChangelogAccess {
         }
     }
 
-    /// Of the event that was counted last: so it is the account's state, whatever is stored elsewhere, and that event is
-    /// not counted again.
+    /// Keeps the position of the event that was counted last: so this is the account's latest state, whatever is stored
+    /// elsewhere, and that event is not counted again.
     func set(_ keys: [[UInt8]], to count: Int32, _ view: ChangelogView, in place: TopicPartition) throws {
         try explaining("\(place) cannot be written") {
             let sender = try RecordSender(configuration.plainProducer())
@@ -91,7 +91,7 @@ struct ChangelogAccess {
 }
 
 extension RecordEnvelope {
-    /// An account's state as the changelog has it.
+    /// An account's state in the form of the changelog.
     init(_ key: [UInt8], _ state: CountState, in place: TopicPartition) {
         self.init()
         topic = place.topic

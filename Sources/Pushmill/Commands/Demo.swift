@@ -73,7 +73,7 @@ extension Command {
 }
 
 extension Invocation {
-    /// The sample service with a broker of its own, and with a stage that hangs for some events.
+    /// The sample service with an embedded broker, and with a stage that hangs for some events.
     fileprivate func demoConfiguration(_ folder: String) throws(ProgramError) -> Configuration {
         let text = """
             kafka: { bootstrap.servers: embedded, consumer: { group.id: demo, fetch.wait.max.ms: 50 } }
@@ -83,7 +83,7 @@ extension Invocation {
             \(DemoFiles.stages)  - preview
 
             """
-        // What is set for a service in the same shell is no matter of the demo's own broker, topics, state and stages.
+        // Variables for a service in the same shell must not change the demo's broker, topics, state and stages.
         let environment = surroundings.environment.filter { variable in
             !["KAFKA", "TOPICS", "STATE", "STAGES"].contains { variable.key.hasPrefix("PUSHMILL_\($0)_") }
         }

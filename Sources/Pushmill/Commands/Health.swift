@@ -31,7 +31,7 @@ extension Invocation {
             do throws(ProgramError) {
                 return try configuration(path).admin.listen
             } catch {
-                // It may have been edited for the next start: the service that runs has read another one.
+                // The file may have been edited for the next start; the running service has read an earlier version.
                 console.error("\(path) says no address: asking at the usual one")
             }
         }

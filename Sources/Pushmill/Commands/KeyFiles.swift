@@ -2,7 +2,7 @@ import Glibc
 import PushmillCiphers
 import PushmillPayload
 
-/// What the commands that try keys and ciphertexts have in common.
+/// Shared by the commands that try keys and ciphertexts.
 extension Option {
     static let keySet = value("keys", "FILE", "the key set, a JWK Set; rot13 alone needs none")
     static let keyName = value("kid", "NAME", "the name of the key; the first that fits unless given")
@@ -11,7 +11,7 @@ extension Option {
 }
 
 extension Invocation {
-    /// The keys that `--keys` names; none for a cipher without.
+    /// The keys in the `--keys` file; empty for a cipher without keys.
     func keyRing(isKeyless: Bool) throws(ProgramError) -> KeyRing {
         guard !isKeyless else { return .empty }
         let path = try required(.keySet)
@@ -24,7 +24,7 @@ extension Invocation {
         }
     }
 
-    /// How `openssl` makes a key of a passphrase.
+    /// How `openssl` derives a key from a passphrase.
     func derivation() throws(ProgramError) -> PassphraseDerivation {
         let digest = try value(.digest, .choice(PassphraseDerivation.Digest.self)) ?? .sha256
         let iterations = try value(.iterations, .integer(PassphraseDerivation.iterationLimits))
@@ -34,7 +34,7 @@ extension Invocation {
         return derivation
     }
 
-    /// Refuses options that mean nothing for what was asked.
+    /// Refuses options that have no meaning in this call.
     func refuse(_ options: [Option], unless isMeant: Bool, _ who: String) throws(ProgramError) {
         guard !isMeant, let option = options.first(where: flag) else { return }
         throw .usage("\(option.label) goes with \(who) only")
@@ -44,10 +44,10 @@ extension Invocation {
     func input() throws(ProgramError) -> [UInt8] { try console.wholeInput(limit: 1 << 20) }
 }
 
-/// A file that only its owner may read, and the group that it was lent to, replaced as a whole: a process that reads it meanwhile sees the
-/// old one or the new one.
+/// A file that only its owner, and the group it was lent to, may read. Replaced as a whole: a process that reads it
+/// meanwhile sees the old contents or the new.
 struct SecretFile {
-    /// Where the file really is, also when a link leads there.
+    /// The real path, if a link leads to the file.
     private let path: String
 
     init(path: String) {
@@ -56,8 +56,8 @@ struct SecretFile {
         self.path = real.map { String(cString: $0) } ?? path
     }
 
-    /// Who reads the file to write it again holds its folder meanwhile: of two that do so at once, one would lose what
-    /// the other has added.
+    /// Locks the file's folder while `body` reads and rewrites the file. Otherwise, one of two processes that do so at
+    /// once would lose what the other has added.
     func alone<Result>(
         patience: Duration = .seconds(10), _ body: () throws(ProgramError) -> Result
     ) throws(ProgramError) -> Result {
@@ -67,7 +67,7 @@ struct SecretFile {
     }
 
     func write(_ bytes: [UInt8]) throws(ProgramError) {
-        // Made for its owner's eyes only (0600).
+        // `mkstemp` creates it for its owner only (0600).
         var template = Array("\(path).XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw failure("made") }
@@ -81,7 +81,7 @@ struct SecretFile {
         close(descriptor)
     }
 
-    /// The service may run as somebody else than who adds a key for it, and read it by its group.
+    /// The service may run as another user than the one who adds a key, or read the file through its group.
     private func keepOwner(_ descriptor: Int32) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return true }

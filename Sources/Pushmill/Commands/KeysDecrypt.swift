@@ -42,7 +42,7 @@ extension Command {
         let draft = try draft(invocation)
         let ring = try invocation.keyRing(isKeyless: form == .rot13)
         var text = try invocation.input()[...]
-        // The line end of whatever printed it.
+        // The line end comes from the program that printed the text.
         while text.last == UInt8(ascii: "\n") || text.last == UInt8(ascii: "\r") { text.removeLast() }
         do throws(DecryptFailure) {
             let plaintext = try decryptor.open(
@@ -81,7 +81,7 @@ extension Invocation {
 }
 
 extension DecryptFailure {
-    /// What it may be due to, and what to look at.
+    /// The likely cause, and what to check.
     fileprivate var meaning: String {
         switch self {
         case .noKey: "the set has no key for it: none of the name that the ciphertext or --kid gives, or of the `alg`"

@@ -51,7 +51,7 @@ extension Command {
         return .success
     }
 
-    /// The key, as a service would read it from the set.
+    /// Adds the key to the set; returns it as a service would read it from there.
     private static func added(
         _ key: [UInt8], named name: String?, to path: String, _ file: SecretFile
     ) throws(ProgramError) -> DecryptionKey {

@@ -41,7 +41,7 @@ extension Command {
     }
 }
 
-/// What hangs, such as a pipe for keys that nobody writes to, keeps no process that is to end before it has begun.
+/// Ends a process that is told to end while its start hangs, for example at a pipe for keys that nobody writes to.
 private final class StartWatch: Sendable {
     private static let patience = Duration.seconds(3)
     private static let step = Duration.milliseconds(100)
@@ -65,7 +65,7 @@ private final class StartWatch: Sendable {
 }
 
 extension Invocation {
-    /// On the thread that reads every file again: a pipe or a terminal waits for who writes to it, maybe for ever.
+    /// Runs on the thread that reads every file again, which a pipe or a terminal might block forever.
     fileprivate func configurationAgain() throws(ProgramError) -> Configuration {
         let path = try required(.config)
         var status = stat()
@@ -78,7 +78,7 @@ extension Invocation {
 }
 
 extension ProgramError {
-    /// Why a service ends that has not begun, in the form of its other lines.
+    /// Logs why a service ends before it has started, in the form of its other lines.
     fileprivate func tell(_ log: Log) {
         if case .interrupted = self { return log.info("told to end before it had begun") }
         for message in messages { log.error("the service cannot start", [.error(text: message)]) }

@@ -59,7 +59,7 @@ extension Command {
         let usual = changelog.place(of: recipient)
         var found: (place: TopicPartition, view: ChangelogView, isHere: Bool)?
         try changelog.forEachView(of: number) { place, view in
-            // In whichever app, and be they 0: all events of a recipient are in one partition.
+            // In any app, even if the counts are 0: all events of a recipient are in one partition.
             let isHere = !view.keys(of: recipient, { $0 != CountState(count: 0) }).isEmpty
             if let found, isHere, found.isHere {
                 throw ProgramError.badData("counts are in \(found.place) and in \(place): name one by --partition")
@@ -97,7 +97,7 @@ extension Command {
         var count = 0
         try changelog.forEachView(of: invocation.partition()) { place, view in
             let keys = view.keys(of: recipient)
-            // A record without a value would be older than the stored state, which would come back.
+            // A tombstone would be older than the stored state, which would come back.
             if !keys.isEmpty { try changelog.set(keys, to: 0, view, in: place) }
             count += keys.count
         }
@@ -111,7 +111,7 @@ extension Invocation {
         try ChangelogAccess(configuration(), console)
     }
 
-    /// Whose counts are meant, which the shell may not be able to hand over.
+    /// The recipient as bytes, in base64 if the shell cannot pass them.
     fileprivate func recipient() throws(ProgramError) -> [UInt8] {
         let text = try required(Command.recipient)
         guard flag(Command.encoded) else { return Array(text.utf8) }
@@ -202,7 +202,7 @@ extension Command {
 }
 
 extension Configuration {
-    /// The state, to change its contacts; refused where they are a copy.
+    /// The state, to change its contacts; throws if they are a copy of a topic.
     fileprivate func ownContacts(creating: Bool) throws -> StateFile {
         if let topic = contactTopic {
             throw ProgramError.badData(
@@ -211,7 +211,7 @@ extension Configuration {
         return try state.open(creating: creating)
     }
 
-    /// Where the service's contacts are a file's, the embedded store has none of them, but may have some of before.
+    /// Warns if the contacts come from a file: then the embedded store has none of them, but may have earlier ones.
     fileprivate func warnOfFile(_ console: Console) {
         guard let path = contactFile else { return }
         console.error("warning: the service has the contacts of the file \(path): see and change them there")
@@ -219,6 +219,6 @@ extension Configuration {
 }
 
 extension Invocation {
-    /// Prints lines that come with their ends.
+    /// Prints lines that have their line ends.
     fileprivate func print(_ lines: [UInt8]) { console.output(String(decoding: lines, as: UTF8.self)) }
 }

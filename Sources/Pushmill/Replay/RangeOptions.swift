@@ -5,7 +5,7 @@ import PushmillStages
 import PushmillTelemetry
 
 extension Invocation {
-    /// The part of a topic that is meant.
+    /// The part of a topic that the options select.
     func range(of topic: String) throws(ProgramError) -> TopicRange {
         var range = TopicRange(topic: topic)
         range.partitions = try values(.partition, .integer(0...Int(Int32.max))).map { Int32($0) }
@@ -27,7 +27,7 @@ extension Option {
 }
 
 extension Configuration {
-    /// For a command that writes: without the name of transactions, which would end what the service has open under it.
+    /// For a command that writes: without `transactional.id`, which would abort the service's open transaction.
     func plainProducer() throws(ProgramError) -> ClientProperties {
         var properties = try kafka.client(.producer)
         properties["transactional.id"] = nil
@@ -43,19 +43,19 @@ extension Configuration {
         do throws(ReplayError) {
             return try TopicRecords(range, properties)
         } catch {
-            // librdkafka says the same of brokers that are away and of those that refuse the login.
+            // librdkafka reports the same for brokers that are unavailable and for brokers that refuse the login.
             if case .kafka(_, let reason) = error, reason.isTimeOut { try Startup.reach(properties) }
             throw error
         }
     }
 }
 
-/// How far a command has come, on a terminal's last line; nothing where nobody looks.
+/// Shows how far a command has come, on a terminal's last line; does nothing without a terminal.
 struct Progress {
     private static let width = 30
 
     private let show: (@Sendable (String) -> Void)?
-    /// How many records there are, where that is known.
+    /// The number of records, if known.
     private let total: Int?
 
     init(_ show: (@Sendable (String) -> Void)?, total: Int?) {

@@ -66,12 +66,12 @@ struct ReplayCommand {
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
-    /// Records come from a file, or from `topic:NAME`.
+    /// The name in `topic:NAME`; nil for a file.
     private static func topic(_ place: String) -> String? {
         place.hasPrefix("topic:") ? String(place.dropFirst("topic:".count)) : nil
     }
 
-    /// `range` says which part of a topic. A golden file need not be ordered.
+    /// `range` selects a part of a topic. A golden file need not be ordered.
     private func open(
         _ place: String, isOrdered: Bool, range: (String) throws -> TopicRange = { TopicRange(topic: $0) }
     ) throws -> any RecordSource {
@@ -83,7 +83,7 @@ struct ReplayCommand {
 
     func run() async throws -> ExitCode {
         let deadlines = try invocation.value(.deadlines, .choice(Deadlines.self)) ?? .off
-        // A clock that stands still brings no deadline: findings must not depend on how fast this machine is.
+        // With a stopped clock no deadline passes: findings must not depend on the speed of this machine.
         let candidate = try await configuration.candidate(
             console, counts: invocation.badgeCounts(), time: .manual(ManualTime()),
             recorded: RecordedOutputs(repeatsDeadlines: deadlines == .recorded), log: { _, _, _, _ in })
@@ -126,7 +126,7 @@ struct ReplayCommand {
         return reports
     }
 
-    /// Nil for a golden capture that is going to be written for the first time.
+    /// Nil for a golden capture that does not exist yet.
     private func baseline(_ golden: String?) async throws -> Baseline? {
         if let golden, access(golden, F_OK) != 0 { return nil }
         let places = invocation.texts(.baseline)
@@ -162,7 +162,7 @@ extension Command {
         do {
             return try await ReplayCommand(invocation).run()
         } catch let error as ReplayError {
-            // What brokers do not lend cannot be read.
+            // Records that brokers do not deliver are input that cannot be read.
             if case .kafka = error { throw ProgramError.badData("\(error)") }
             throw error
         } catch let error as ProgramError {

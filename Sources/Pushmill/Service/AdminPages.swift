@@ -3,9 +3,9 @@ import PushmillEngine
 import PushmillStages
 import PushmillTelemetry
 
-/// What the admin endpoint of a service shows.
+/// The admin endpoint of a service.
 struct AdminPages {
-    /// A shard that has been at one turn for so long is stuck.
+    /// A shard that takes longer for one turn is stuck.
     private static let patience = Duration.seconds(10)
 
     let configuration: Configuration
@@ -14,7 +14,7 @@ struct AdminPages {
     let engine: EngineHandle
     let watcher: FileWatcher
     let refusesSamples: Bool
-    /// The latest notifications as JSON: content, which only a demo shows.
+    /// The latest notifications as JSON. They are content, so only a demo shows them.
     let notifications: (@Sendable () -> [UInt8])?
 
     func open() throws(ProgramError) -> AdminServer {
@@ -38,7 +38,7 @@ struct AdminPages {
         }
     }
 
-    /// Who has the port may give it up, and what the machine is short of may come back: that is worth another start.
+    /// The port may become free, and resources that the machine lacks may come back: these are worth another start.
     static func unusable(_ error: TelemetryError, at address: ListenAddress) -> ProgramError {
         let what = "the admin endpoint cannot listen at \(address): \(error)"
         return switch error {
@@ -54,13 +54,13 @@ struct AdminPages {
         do throws(TelemetryError) {
             return try AdminServer(address, router)
         } catch {
-            // A demo would rather have another port than none.
+            // A demo takes another port rather than none.
             guard case .addressInUse = error, notifications != nil else { throw error }
             return try AdminServer(ListenAddress(host: address.host, port: 0), router)
         }
     }
 
-    /// Read again when the file changes: a token that has got about is replaced without a restart.
+    /// Read again when the file changes, so a leaked token is replaced without a restart.
     private func token(_ path: String?) throws(ProgramError) -> ReloadableFile<AccessToken>? {
         guard let path else { return nil }
         do {
@@ -82,7 +82,7 @@ struct AdminPages {
         }
     }
 
-    /// With the level that the log has now: all else stays as long as the process.
+    /// With the current level of the log; everything else stays the same for the life of the process.
     private var effective: @Sendable () -> String {
         let text = YAMLText.render(configuration.effective)
         return { [log, level = configuration.log.level] in

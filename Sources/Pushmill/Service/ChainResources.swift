@@ -24,10 +24,10 @@ extension Configuration {
 }
 
 extension StateSettings {
-    /// Opens what a contact stage names as its source. `creating`: state that is not there yet, too.
+    /// Opens the source of a contact stage. `creating` also creates a missing state.
     func contacts(of source: ContactSource, creating: Bool, _ watcher: FileWatcher) throws -> any ContactBook {
         switch source {
-        // A topic's contacts are kept in the state by `ContactFollower`, which follows it.
+        // `ContactFollower` copies the contacts of a topic into the state.
         case .state, .topic:
             return try StoredContacts(try open(creating: creating))
         case .file(let path):
@@ -39,7 +39,7 @@ extension StateSettings {
 }
 
 extension MetricRegistry {
-    /// Of the folder that media is kept in: a chain has one attachment stage at most.
+    /// For the folder that media is kept in: a chain has at most one attachment stage.
     func addMedia(_ libraries: [MediaLibrary]) {
         measure(.mediaBytes) { libraries.compactMap(\.figures).map { .init(Double($0.bytes), $0.path) } }
         measure(.mediaLimit) { libraries.compactMap(\.figures).map { .init(Double($0.limit), $0.path) } }
@@ -48,7 +48,7 @@ extension MetricRegistry {
     }
 }
 
-/// Counts the stages that lost their message, and those that ended after that.
+/// Counts the stages that were abandoned with their message, and those that ended after that.
 final class AbandonedStages: ChainObserver {
     private let stages: [StageMetrics]
 

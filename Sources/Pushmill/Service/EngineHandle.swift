@@ -3,11 +3,11 @@ import PushmillKafka
 import PushmillTelemetry
 import Synchronization
 
-/// The engine for those who ask about it, also before there is one: brokers may be away when a service starts.
+/// Access to the engine, even before it exists: brokers may be unavailable when a service starts.
 final class EngineHandle: Sendable {
     private struct State {
         var engine: ShardThreads?
-        /// Why there is none yet.
+        /// Why there is no engine yet.
         var waiting = ProbeReason.starting("the service is starting")
         var isEndWanted = false
     }
@@ -24,7 +24,7 @@ final class EngineHandle: Sendable {
         if isEndWanted { engine.terminate() }
     }
 
-    /// Ends the engine, or else the one that starts.
+    /// Ends the engine; if there is none yet, ends it as soon as it has started.
     func terminate() {
         let engine = state.withLock { state in
             state.isEndWanted = true
@@ -76,7 +76,7 @@ extension MetricRegistry {
         }
     }
 
-    /// Of several clients the slowest tells.
+    /// For each broker, the slowest of several clients.
     private static func longest(_ client: String, _ statistics: [ClientStatistics]) -> [MetricSample] {
         let roundTrips = statistics.flatMap(\.roundTrips).map { ($0.broker, $0.seconds) }
         return Dictionary(roundTrips, uniquingKeysWith: max).sorted { $0.key < $1.key }

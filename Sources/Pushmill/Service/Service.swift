@@ -11,21 +11,21 @@ import Synchronization
 final class Service: Sendable {
     private let log: Log
     private let engine: ShardThreads
-    /// Polls for as long as it is held.
+    /// Polls files while this reference exists.
     private let watcher: FileWatcher
-    /// What metrics call the configuration among the files that are read again.
+    /// The name of the configuration in the metrics of reloaded files.
     private static let configurationTarget = "configuration"
-    /// Where contacts are those of a topic.
+    /// Set if contacts come from a topic.
     private let contacts: ContactFollower?
-    /// Where something of this process alone is kept in it.
+    /// Set if this process keeps something in the state that no other process may use.
     private let state: StateFile?
     private let admin: AdminServer
-    /// Where the configuration says `embedded`.
+    /// Set if the configuration says `embedded`.
     private let broker: MockCluster?
 
-    /// Throws what keeps it from starting; waits for brokers that are away. A signal ends it, SIGHUP reads files again, also
-    /// while it waits; the rest of that is `reloading`'s: false where it has failed. `notifications` are content, for the
-    /// page of a demo.
+    /// Throws what prevents the start; waits for brokers that are unavailable. A signal ends it and SIGHUP reads files
+    /// again, even while it waits. `reloading` does the rest of a SIGHUP, and returns false if it fails.
+    /// `notifications` are content, for the page of a demo.
     init(
         _ configuration: Configuration, log: Log, signals: AsyncStream<Int32> = AsyncStream { $0.finish() },
         reloading: @escaping @Sendable () -> Bool = { true }, notifications: (@Sendable () -> [UInt8])? = nil
@@ -50,9 +50,9 @@ final class Service: Sendable {
         // Only a demo has notifications to show.
         let refusesSamples = notifications == nil && SampleSecrets.areRefused(configuration)
         resources.refusesSamples = refusesSamples
-        // Before a stage reads in it: a copy may have to be set aside.
+        // Before a stage reads the state: a copy may have to be set aside.
         let copy = configuration.contactTopic == nil ? nil : try Self.state(configuration, .alone, log)
-        // A full disk is worth another start: a stage could only call it a wrong setting.
+        // A full disk is worth another start, but a stage could only report it as a wrong setting.
         if copy == nil, !configuration.stateIsCopy { _ = try Self.state(configuration, .shared, log) }
         let links = try await configuration.links(resources)
         let metrics = ServiceMetrics.make(registry, links, input: settings.input)
@@ -79,7 +79,7 @@ final class Service: Sendable {
         ).open()
         watcher.start()
         Self.serve(signals, handle, log) {
-            // A file may be on a disk that does not answer.
+            // On the watcher's thread, because a file may be on a disk that does not answer.
             watcher.reloadAll { reloads.add(Self.configurationTarget, succeeded: reloading()) }
         }
         let wait = StartWait(log: log, handle: handle)
@@ -112,7 +112,7 @@ final class Service: Sendable {
         }
     }
 
-    /// The state file; `alone` where this process has to be the only one to use what is beside it.
+    /// The state file; `.alone` if no other process may use what is beside it.
     private static func state(
         _ configuration: Configuration, _ access: StateFile.Access, _ log: Log
     ) throws(ProgramError) -> StateFile {
@@ -142,7 +142,7 @@ final class Service: Sendable {
         }
     }
 
-    /// Where something counts: the folder of its files.
+    /// The folder of the files with counts; nil if nothing counts.
     private static func counts(
         _ configuration: Configuration, _ settings: EngineSettings, cluster: String
     ) throws(ProgramError) -> CountFolder? {
@@ -154,14 +154,14 @@ final class Service: Sendable {
         }
     }
 
-    /// What may pass by itself is worth another start: a full disk is, and no path that leads nowhere.
+    /// A problem that may pass by itself, such as a full disk, is worth another start; a wrong path is not.
     static func unusable(_ error: StoreError) -> ProgramError {
         let what = "the state cannot be used (state.path): \(error)"
         return switch error {
         case .unopened(_, ENOENT), .unopened(_, ENOTDIR), .unopened(_, EISDIR), .unopened(_, EACCES),
             .unopened(_, EPERM), .unreadableLine:
             .unreadableConfiguration(what)
-        // It would be no better at another start.
+        // Another start would not help.
         case _ where error.isDamage: .unreadableConfiguration(what)
         case .unopened, .inUse, .sqlite, .damaged, .newerSchema: .internalFailure(what)
         }
@@ -184,10 +184,10 @@ final class Service: Sendable {
 
     func terminate() { engine.terminate() }
 
-    /// Runs until a signal, or `terminate`, has ended it: the process is to end next.
+    /// Runs until a signal or `terminate` ends it. The process must end next.
     func run() async -> ExitCode {
         Self.last.withLock { $0 = self }
-        // Where the system has no thread left, this one waits.
+        // If the system has no thread left, this one waits.
         do { try await onOwnThread("engine") { [engine] in engine.wait() } } catch { engine.wait() }
         log.info("ended in order")
         endProcess()
@@ -196,14 +196,14 @@ final class Service: Sendable {
         return .success
     }
 
-    /// Ended with its process: librdkafka's clients go only when nobody has a record of theirs and no name server is being
-    /// asked, and a stage that hangs may keep both.
+    /// Kept until the process ends: librdkafka destroys its clients only when nobody holds a record of theirs and no
+    /// name server is being asked. A stage that hangs may prevent that.
     private static let last = Mutex<Service?>(nil)
 
-    /// How long the rest has to end, of which no message depends any more.
+    /// How long the rest may take to end. No message depends on it.
     private static let endPatience = Duration.seconds(3)
 
-    /// What hangs, such as a question to brokers that are away, keeps no process.
+    /// Ends the process even if something hangs, such as a request to unavailable brokers.
     private func endProcess() {
         _ = try? Thread(named: "end") { [log] in
             usleep(UInt32(Self.endPatience / .microseconds(1)))
@@ -240,8 +240,8 @@ extension LogLevel {
     }
 }
 
-/// Runs what blocks on a thread of its own. Tasks have as few as there are processors: where there is one, no signal
-/// would come through while it blocks.
+/// Runs blocking work on its own thread. Tasks have only as many threads as there are processors: with one processor,
+/// no signal would get through while the work blocks.
 func onOwnThread<Result: Sendable>(
     _ name: String, _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

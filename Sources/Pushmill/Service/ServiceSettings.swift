@@ -17,7 +17,7 @@ extension EngineSettings {
         let delivery = configuration.delivery
         cores = delivery.cores ?? Processors.usable
         shard = delivery.shard
-        // librdkafka takes its words in capitals too. In doubt nothing is passed over.
+        // librdkafka accepts these words in capitals too. In doubt, no record is skipped.
         shard.reset =
             switch consumer["auto.offset.reset"]?.lowercased() {
             case "latest", "largest", "end": .latest
@@ -29,7 +29,7 @@ extension EngineSettings {
         configuration.keepGuarantee(&producer, transactionalID: transactionalID)
     }
 
-    /// Reads the clients' secrets again, for another attempt to start. A file that cannot be read may be mended too.
+    /// Reads the clients' secrets again, for another attempt to start. A file that cannot be read may be fixed too.
     mutating func renewClients(_ configuration: Configuration, embedded: String?) throws(ProgramError) {
         do throws(ProgramError) {
             let now = try EngineSettings(configuration, embedded: embedded)
@@ -39,21 +39,21 @@ extension EngineSettings {
         }
     }
 
-    /// What may be in flight has room in a producer, with the counts that go beside it.
+    /// Gives a producer room for all messages that may be in flight, and for the counts that go with them.
     private mutating func makeRoom() {
         let (messages, kilobytes) = (shard.maxInFlight * 2 + 10_000, shard.maxInFlightBytes / 1024 * 2)
         raise("queue.buffering.max.messages", to: messages, from: 100_000, atMost: 10_000_000)
         raise("queue.buffering.max.kbytes", to: kilobytes, from: 1 << 20, atMost: Int(Int32.max))
     }
 
-    /// `usual` is what librdkafka has by itself.
+    /// `usual` is librdkafka's default.
     private mutating func raise(_ name: String, to value: Int, from usual: Int, atMost limit: Int) {
         guard value > usual else { return }
         let set = producer[name].flatMap { Int($0) }
         producer[name] = "\(max(min(value, limit), set ?? 0))"
     }
 
-    /// One of each instance, and the same when it comes again: what it has left open ends then.
+    /// Unique per instance, and the same after a restart, which ends the transaction that the instance has left open.
     private var transactionalID: String {
         "\(consumer["group.id"] ?? "")-\(consumer["group.instance.id"] ?? ProcessInfo.processInfo.hostName)"
     }
@@ -68,7 +68,7 @@ extension Chain.Settings {
 }
 
 extension ServiceMetrics {
-    /// With a counter of everything that may be counted: one that is born with 1 has not grown, for all that Prometheus knows.
+    /// Creates all counters at 0: if a counter first appears with 1, Prometheus sees no increase.
     static func make(_ registry: MetricRegistry, _ links: [ChainLink], input topics: [String]) -> ServiceMetrics {
         let metrics = ServiceMetrics(
             registry: registry, stages: links.map(\.stage.name), outcomes: Outcome.allCases.map { "\($0.name)" },
@@ -87,12 +87,12 @@ extension ServiceMetrics {
     }
 }
 
-/// The secrets of examples, which everybody knows, are good for trying things on one machine.
+/// The secrets of published examples, which are only for trying things on one machine.
 enum SampleSecrets {
-    /// Those of the manifests and of the composition.
+    /// The tokens of the manifests and of the composition.
     static let tokens = ["replace-me", "only-for-this-machine"]
 
-    /// Whether a service has to have secrets of its own: where others can reach it, or its brokers are elsewhere.
+    /// Whether a service needs its own secrets: if others can reach it, or if its brokers are on another machine.
     static func areRefused(_ configuration: Configuration) -> Bool {
         guard !configuration.process.allowsSamples else { return false }
         let kafka = configuration.kafka
@@ -106,7 +106,7 @@ enum SampleSecrets {
         servers.split(separator: ",").allSatisfy { server in
             let parts = server.filter { $0 != " " }.split(separator: "/")
             guard let host = parts.last?.lowercased() else { return false }
-            // A name may begin like an address.
+            // Parsed as a whole, because a host name may begin like an address.
             let place = (try? ListenAddress(host)) ?? (try? ListenAddress(host + ":9092"))
             return place?.isLoopback ?? false
         }

@@ -3,31 +3,31 @@ import PushmillStages
 import PushmillTelemetry
 import Synchronization
 
-/// The signals by which a service is told what to do, as values for one reader.
+/// The signals that control a service, as values for one reader.
 package enum Signals {
     /// The end of the pipe that the handler writes to.
     private static let pipe = Atomic<Int32>(-1)
 
     private static let isEnding = Atomic<Bool>(false)
 
-    /// A signal to end has come, whether its reader has seen it or not.
+    /// True after a signal to end, even if its reader has not seen it yet.
     package static var isEndWanted: Bool { isEnding.load(ordering: .relaxed) }
 
-    /// From now on these signals do not end the process; each becomes a value for the reader, if there is one. Once a
-    /// process.
+    /// From then on these signals do not end the process; each becomes a value for the reader, if there is one. To be
+    /// called once per process.
     package static func take(_ signals: [Int32]) -> AsyncStream<Int32> {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { return AsyncStream { $0.finish() } }
         pipe.store(ends[1], ordering: .sequentiallyConsistent)
-        // The handler must not be the first to use it: that may take a lock.
+        // The handler must not be the first to use the flag: the first use may take a lock.
         _ = isEndWanted
         signal(SIGPIPE, SIG_IGN)
-        // A file that may grow no more is an error for who writes it, as a full disk is.
+        // A write beyond the limit for the size of a file then fails, as on a full disk.
         signal(SIGXFSZ, SIG_IGN)
         for number in signals { signal(number, Self.handle) }
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         let source = ends[0]
-        // A thread that only waits, for as long as the process lives.
+        // This thread only waits, for the life of the process.
         _ = try? Thread(named: "signals") {
             var byte: UInt8 = 0
             while true {
@@ -38,7 +38,7 @@ package enum Signals {
         return stream
     }
 
-    /// On whatever thread the system interrupts: sets a flag, writes one byte and nothing else.
+    /// Runs on whichever thread the system interrupts: sets a flag, writes one byte and does nothing else.
     private static let handle: @convention(c) (Int32) -> Void = { number in
         if number != SIGHUP { isEnding.store(true, ordering: .relaxed) }
         var byte = UInt8(truncatingIfNeeded: number)
@@ -46,13 +46,13 @@ package enum Signals {
     }
 }
 
-/// The configuration that is read again at SIGHUP: its log level takes effect, everything else at the next start.
+/// Reads the configuration again at SIGHUP: its log level takes effect, everything else at the next start.
 struct Rereading: Sendable {
     private let sections: [Substring: [Substring]]
 
     init(_ configuration: Configuration) { sections = Self.sections(of: configuration) }
 
-    /// `read` gives the configuration as it is now. False where it cannot.
+    /// `read` returns the current configuration. False if that fails.
     func apply(to log: Log, _ read: () throws(ProgramError) -> Configuration) -> Bool {
         let configuration: Configuration
         do throws(ProgramError) {
@@ -72,8 +72,8 @@ struct Rereading: Sendable {
         return true
     }
 
-    /// The lines of what takes effect, by section, but for the level. With the secrets among librdkafka's properties, to be
-    /// compared and never shown.
+    /// The lines of the settings in effect, by section, without the log level. They include the secrets among
+    /// librdkafka's properties: to be compared and never shown.
     private static func sections(of configuration: Configuration) -> [Substring: [Substring]] {
         var sections: [Substring: [Substring]] = [:]
         var name: Substring = ""

@@ -4,16 +4,16 @@ import PushmillKafka
 import PushmillStages
 import PushmillTelemetry
 
-/// What has to be right outside before a service starts: better said now than found in a log later.
+/// Checks what a service needs outside the process, so problems are reported at the start and not found in a log later.
 enum Startup {
-    /// Milliseconds for a broker's answer, and how often it is waited for so long: between two times it can be ended.
+    /// Milliseconds to wait for a broker's answer, and how many such waits. The start can be ended between two of them.
     private static let reachPatience: Int32 = 1000
     private static let reachTimes = 5
     private static let patience: Int32 = 5000
     private static let limitPatience: Int32 = 2000
 
-    /// Connections and files of media are as many as the process may have open. What counts descriptors by the old limit,
-    /// as `select` does, is not in this process.
+    /// Permits as many connections and media files as the process may have open. Nothing in this process depends on the
+    /// old limit, as `select` would.
     static func raiseDescriptorLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -21,12 +21,12 @@ enum Startup {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// Gives the identity of the cluster, and limits batches to what its topics take; throws `outside` where something has
-    /// to be mended or come first. Topics are found by a producer: where brokers create what a producer asks for, they may.
+    /// Returns the cluster's identity, and limits batches to what its topics accept. Throws `outside` if something must
+    /// be fixed or come first. Asks for topics as a producer, so brokers may create those that producers ask for.
     static func check(
         _ settings: inout EngineSettings, contacts: ContactTopic?, _ log: Log
     ) throws(ProgramError) -> String {
-        // What its shards' clients are made of.
+        // The properties that the shards' clients are created with.
         let shared = settings.shared
         let (consumer, producer) = (shared.consumer(of: 0), shared.producer(of: 0))
         if let error = GroupConsumer.problem(consumer) { throw refusal(error, of: "consumer", consumer) }
@@ -51,7 +51,7 @@ enum Startup {
         return cluster
     }
 
-    /// One that only asks: the name of the transactions is no matter of its.
+    /// A client that only asks, so it needs no `transactional.id`.
     private static func client(_ properties: ClientProperties) throws(ProgramError) -> ClusterClient {
         var properties = properties
         properties["transactional.id"] = nil
@@ -62,8 +62,8 @@ enum Startup {
         }
     }
 
-    /// What librdkafka says against a client. With TLS it reads files, which may be mended, or there in a moment: unless it
-    /// would refuse the rest as well.
+    /// Why librdkafka refuses a client. With TLS it reads files, which may be fixed or appear in a moment: then
+    /// `outside`, unless it would refuse the other properties as well.
     static func refusal(_ error: KafkaError, of client: String, _ properties: ClientProperties) -> ProgramError {
         guard let plain = properties.withoutTLS else { return .refused(client, error) }
         let problem = client == "consumer" ? GroupConsumer.problem(plain) : OutputProducer.problem(plain)
@@ -72,8 +72,8 @@ enum Startup {
         return .outside(ProbeReason("tls", "\(what) (\(error.message))"))
     }
 
-    /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as
-    /// brokers tell.
+    /// A batch that brokers refuse for its size fails a whole transaction. So no batch is larger than the topics
+    /// accept, as far as brokers tell.
     private static func limitBatches(_ settings: inout EngineSettings, _ client: ClusterClient) {
         guard settings.shard.isTransactional else { return }
         let limits = client.setting(
@@ -85,13 +85,13 @@ enum Startup {
         settings.producer["batch.size"] = "\(min(limit, configured))"
     }
 
-    /// Throws what keeps a command from the brokers that it has asked in vain; nothing where they answer now.
+    /// Throws why brokers have not answered a command; returns if they answer now.
     static func reach(_ properties: ClientProperties) throws(ProgramError) {
         try reach(client(properties), properties["bootstrap.servers"] ?? "")
     }
 
-    /// Not by a client that outlives the attempt: it would wait longer and longer before it tries again. Brokers that are far
-    /// away need some seconds for a login; those that are not there are known at once.
+    /// `client` must not outlive the attempt: it would back off longer and longer. Distant brokers need some seconds
+    /// for a login; a missing broker is noticed at once.
     private static func reach(_ client: ClusterClient, _ servers: String) throws(ProgramError) {
         var failure = client.reach(milliseconds: reachPatience)
         for _ in 1..<reachTimes where failure?.mayBeSlowness == true {
@@ -118,7 +118,7 @@ enum Startup {
         throw .outside(reason)
     }
 
-    /// Not where it is to end already.
+    /// Throws if the process has been told to end.
     private static func goOn() throws(ProgramError) {
         guard !Signals.isEndWanted else { throw .interrupted }
     }
@@ -137,21 +137,21 @@ enum Startup {
     }
 }
 
-/// A start that waits for what is outside of this process: brokers, what they let it do, their topics. Says why it waits,
-/// to readiness and in the log, when that changes and from time to time.
+/// Waits at the start for what is outside this process: brokers, their permissions, their topics. Reports the reason to
+/// readiness, and to the log when it changes and from time to time.
 struct StartWait {
     private static let toldEvery = Duration.seconds(5)
-    /// Between two attempts. Brokers are back before anybody waits for them; what people have to mend takes them longer,
-    /// and an account may be locked for too many wrong passwords.
+    /// Between two attempts. Short for brokers, which may be back soon. Long for what people have to fix: that takes
+    /// longer, and too many wrong passwords may lock an account.
     private static let shortPause = Duration.milliseconds(500)
     private static let longPause = Duration.seconds(5)
-    /// How soon it sees that it is to end.
+    /// How often a pause checks for a signal to end.
     private static let step = Duration.milliseconds(100)
 
     let log: Log
     let handle: EngineHandle
 
-    /// Tries until it succeeds; throws what nothing outside of this process can mend.
+    /// Retries until `body` succeeds; throws problems that nothing outside this process can fix.
     func run<Result>(_ body: () throws(ProgramError) -> Result) throws(ProgramError) -> Result {
         var attempt = 1
         var told: (reason: String, at: Instant)?
@@ -191,7 +191,7 @@ extension ProgramError {
 }
 
 extension ClientProperties {
-    /// Nil where they ask for no TLS.
+    /// These properties without TLS; nil if they do not use it.
     fileprivate var withoutTLS: ClientProperties? {
         let plain = ["ssl": "plaintext", "sasl_ssl": "sasl_plaintext"]
         guard let name = self["security.protocol"]?.lowercased(), let protocolName = plain[name] else { return nil }
@@ -204,7 +204,7 @@ extension ClientProperties {
 extension ProbeReason {
     static func starting(_ detail: String) -> ProbeReason { ProbeReason("starting", detail) }
 
-    /// Why nothing can be learned of a topic that may be there.
+    /// Why nothing is known about a topic that may exist.
     static func topic(_ name: String, _ error: KafkaError) -> ProbeReason {
         let detail = "nothing can be learned of the topic \(name): \(error)"
         return error.isForbidden ? ProbeReason("not-authorized", detail) : .starting(detail)

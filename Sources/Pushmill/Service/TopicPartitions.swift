@@ -5,7 +5,7 @@ struct TopicPartitions {
     let name: String
     let count: Int
 
-    /// Refuses an input that does not have as many. `why` and `remedy` are parts of the sentence.
+    /// Throws if `input` has another number of partitions. `why` and `remedy` are parts of the sentence.
     func compare(with input: TopicPartitions, why: String, remedy: String) throws(ProgramError) {
         guard count != input.count else { return }
         throw .outside(
@@ -18,14 +18,14 @@ struct TopicPartitions {
     }
 }
 
-/// The changelog of badge counts, which has to be there with as many partitions as the input before a service starts.
+/// The changelog of badge counts. It must exist with as many partitions as the input before a service starts.
 struct ChangelogTopic {
-    /// What it is created with. Our own timestamps tell it from one of its name that is made later.
+    /// The settings to create it with. Our own timestamps distinguish it from a later topic of the same name.
     static let settings: [(name: String, value: String)] = [
         ("cleanup.policy", "compact"), ("message.timestamp.type", "CreateTime"), ("delete.retention.ms", "86400000"),
-        // Compaction passes over the segment that is being written.
+        // Compaction skips the active segment.
         ("segment.bytes", "104857600"),
-        // What an owner that had lost its partition wrote may not be all that compaction leaves of an account.
+        // Otherwise, compaction could keep only what an owner wrote after it had lost its partition.
         ("min.compaction.lag.ms", "3600000"),
     ]
     private static let patience: Int32 = 10_000
@@ -33,7 +33,7 @@ struct ChangelogTopic {
 
     private let name: String
     private let input: TopicPartitions
-    /// Asks without creating what is asked for.
+    /// Asks for a topic without creating it.
     private let reader: PartitionReader
 
     init(_ name: String, beside input: TopicPartitions, _ consumer: ClientProperties) throws(ProgramError) {
@@ -46,7 +46,7 @@ struct ChangelogTopic {
         }
     }
 
-    /// Creates it where it is missing.
+    /// Creates the topic if it is missing.
     func prepare(_ client: ClusterClient, _ log: Log) throws(ProgramError) {
         var found = try find()
         if found == nil {
@@ -54,7 +54,7 @@ struct ChangelogTopic {
             log.info("the changelog of badge counts is created", [.topic(name), .count(input.count)])
             found = try find()
         }
-        // Other brokers may not know it at once: the start is tried again.
+        // Other brokers may not know it yet: the start is retried.
         guard let found else {
             throw .outside(.starting("the topic \(name) was created, and the brokers do not know it yet"))
         }
@@ -64,7 +64,7 @@ struct ChangelogTopic {
         try checkCompaction(client)
     }
 
-    /// nil where it is not there.
+    /// Nil if the topic does not exist.
     private func find() throws(ProgramError) -> TopicPartitions? {
         do throws(KafkaError) {
             return TopicPartitions(name: name, count: try reader.partitionCount(of: name, milliseconds: Self.patience))
@@ -76,7 +76,7 @@ struct ChangelogTopic {
 
     private func checkCompaction(_ client: ClusterClient) throws(ProgramError) {
         let policies = client.setting("cleanup.policy", ofTopics: [name], milliseconds: Self.settingPatience)
-        // Not every broker tells it, nor everyone.
+        // Not every broker tells the policy, and not to every client.
         guard let policy = policies[name], policy != "compact" else { return }
         throw .outside(
             ProbeReason(
@@ -104,10 +104,10 @@ struct ChangelogTopic {
 /// The topic of which the embedded store's contacts are a copy.
 package struct ContactTopic: Sendable, Equatable {
     let name: String
-    /// Its partitions come and go with those of the input.
+    /// Its partitions are assigned and revoked with those of the input.
     let isCoPartitioned: Bool
 
-    /// Whatever keeps a service from starting.
+    /// Throws what prevents a service from starting.
     func check(_ found: TopicPartitions, beside inputs: [TopicPartitions]) throws(ProgramError) {
         guard isCoPartitioned else { return }
         for input in inputs {

@@ -12,12 +12,12 @@ package struct Configuration: Sendable {
     package let admin: AdminSettings
     package let log: LogSettings
     package let process: ProcessSettings
-    /// As it took effect: every default filled in, secrets hidden.
+    /// The settings in effect: every default filled in, secrets hidden.
     package let effective: Setting
-    /// What is allowed, and hardly what is wanted.
+    /// Settings that are allowed but hardly intended.
     package let warnings: [SettingProblem]
 
-    /// Somebody's counts depend on the order of events, and have to survive. A stage of the user's own may count too.
+    /// True with a `badge` stage: counts depend on the order of events and must survive. A user's own may count too.
     package var countsBadges: Bool { stages.contains { $0.name == "badge" } }
 
     /// The topic of which the embedded store's contacts are a copy.
@@ -29,14 +29,14 @@ package struct Configuration: Sendable {
         return nil
     }
 
-    /// The file that contacts are read from where no stage reads the embedded store.
+    /// The file that contacts come from, if no stage reads the embedded store.
     var contactFile: String? {
         let sources = stages.compactMap(\.contactSource)
         guard sources.allSatisfy(\.isFile), case .file(let path)? = sources.first else { return nil }
         return path
     }
 
-    /// The embedded store has nothing that does not stand in topics too: no contacts of its own.
+    /// True if everything in the embedded store is in topics too: it has no contacts of its own.
     var stateIsCopy: Bool { !stages.contains { $0.contactSource == .state } }
 
     init(from settings: inout SettingReader, registry: StageRegistry) {
@@ -56,7 +56,7 @@ package struct Configuration: Sendable {
     }
 }
 
-/// What one section cannot know of another.
+/// Checks across sections.
 extension Configuration {
     private func checkProperties(_ settings: inout SettingReader) {
         let sections: [(KafkaSettings.Section, [SettingProperty])] = [
@@ -68,7 +68,7 @@ extension Configuration {
                 let message: String?
                 if let secret = KafkaSettings.secret(ofFile: property.name) {
                     let isTwice = properties.contains { $0.name == secret }
-                    // The file is not opened here: any text will do.
+                    // The file is not opened here: any text will do as its contents.
                     message = isTwice ? "\(secret) is there too: keep one of them" : section.problem(secret, "-")
                 } else {
                     message =
@@ -82,12 +82,12 @@ extension Configuration {
         }
     }
 
-    /// What librdkafka says of properties that do not go together, of those that take no file. Makes its clients for it, which
-    /// connect to nothing.
+    /// Lets librdkafka check properties that may not go together, except those that need a file. Creates clients for
+    /// it, which do not connect.
     func checkClients() throws(ProgramError) {
         var consumer = clientProperties(for: .consumer)
         var producer = clientProperties(for: .producer)
-        // As little as a service of many cores has, by which librdkafka lowers other limits.
+        // As low as in a service with many cores; librdkafka lowers other limits by it.
         let prefetched = "queued.max.messages.kbytes"
         consumer[prefetched] = consumer[prefetched] ?? "1024"
         keepGuarantee(&producer, transactionalID: "any")
@@ -95,11 +95,11 @@ extension Configuration {
         if let error = OutputProducer.problem(producer) { throw .refused("producer", error) }
     }
 
-    /// What the guarantee asks of a producer; the name is that of its transactions unless they have one.
+    /// Sets what the guarantee requires of a producer. `transactionalID` applies unless the configuration has one.
     func keepGuarantee(_ producer: inout ClientProperties, transactionalID: String) {
         switch delivery.guarantee {
         case .atLeastOnce:
-            // A time-out would give up records that only wait for an outage to end.
+            // A timeout would give up records that only wait for an outage to end.
             producer["message.timeout.ms"] = "0"
         case .exactlyOnce:
             producer["transactional.id"] = producer["transactional.id"] ?? transactionalID
@@ -135,7 +135,7 @@ extension Configuration {
         }
     }
 
-    /// What keeps a stage of that name, which counts, from counting.
+    /// The settings that prevent a stage of that name from counting.
     func countingProblems(of stage: String) -> [(path: [String], message: String)] {
         var problems: [(path: [String], message: String)] = []
         if delivery.shard.ordering == .none {
@@ -154,7 +154,7 @@ extension Configuration {
         return problems
     }
 
-    /// Brokers abort a transaction that lasts longer than its time-out, and fence its producer.
+    /// Brokers abort a transaction that lasts longer than its timeout, and fence its producer.
     private func checkTransactions(_ settings: inout SettingReader) {
         let limit = kafka.transactionTimeout
         let shard = delivery.shard
@@ -164,7 +164,7 @@ extension Configuration {
                 at: ["delivery", "checkpoint-interval"],
                 "a transaction lasts as long, and may last half of its transaction.timeout.ms, which is \(limit)")
         }
-        // With more librdkafka makes no producer.
+        // If one of these is longer, librdkafka creates no producer.
         let bounded = ["message.timeout.ms", "delivery.timeout.ms", "socket.timeout.ms"]
         for (section, properties) in [(KafkaSettings.Section.common, kafka.common), (.producer, kafka.producer)] {
             for property in properties where bounded.contains(property.name) {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import PushmillPayload
 package import PushmillStages
 
-/// Everything a configuration is made from, its file aside.
+/// Everything that a configuration is made from, except its file.
 package struct ConfigurationSource {
     private let registry: StageRegistry
     private let overrides: SettingOverrides
@@ -26,7 +26,7 @@ package struct ConfigurationSource {
         return try read(bytes, name: path, folder: Self.folder(of: isInput ? "" : path))
     }
 
-    /// `name` is what problems call the file; relative paths start at `folder`.
+    /// `name` is the name of the file in problems; relative paths start at `folder`.
     package func read(_ yaml: [UInt8], name: String, folder: String) throws(ProgramError) -> Configuration {
         let document = YAMLDocument(yaml, file: name)
         guard let root = document.root else { throw .configuration(document.problems) }
@@ -38,8 +38,8 @@ package struct ConfigurationSource {
         return configuration
     }
 
-    /// Kubernetes and Docker set variables for a service called pushmill in every container, and Docker's links its
-    /// name and what is in its own environment; tests have their own.
+    /// Not settings: in every container, Kubernetes and Docker set variables for a service called pushmill; Docker's
+    /// links add its name and its environment. Tests have variables of their own.
     private static func isForeign(_ name: String, _ value: String) -> Bool {
         name.hasPrefix("PUSHMILL_TEST_") || name.hasSuffix("_SERVICE_HOST")
             || name.hasSuffix("_PORT") && value.contains("://")

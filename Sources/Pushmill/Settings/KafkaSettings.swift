@@ -2,7 +2,7 @@ import PushmillKafka
 import PushmillPayload
 package import PushmillStages
 
-/// Properties for librdkafka by its own names, defaults included.
+/// Properties under librdkafka's own names, defaults included.
 package struct KafkaSettings: Sendable {
     package enum Section: String, Sendable {
         case common = "kafka"
@@ -14,7 +14,7 @@ package struct KafkaSettings: Sendable {
     package let consumer: [SettingProperty]
     package let producer: [SettingProperty]
 
-    /// The broker is to run in this process.
+    /// True if the broker runs in this process.
     package var isEmbedded: Bool { common["bootstrap.servers"] == "embedded" }
 
     init(from settings: inout SettingReader) {
@@ -22,7 +22,7 @@ package struct KafkaSettings: Sendable {
             besides: ["consumer", "producer"], defaults: KafkaDefaults.common, format: KafkaSettings.format,
             problem: KafkaSettings.unknown)
         func read(_ key: String, _ defaults: [(name: String, value: String)]) -> [SettingProperty] {
-            // What is set for both clients is not undone by a default for one of them.
+            // A default for one of the clients must not override a setting for both.
             let open = defaults.filter { standard in !common.contains { $0.name == standard.name } }
             return settings.map(key) {
                 $0.properties(defaults: open, format: KafkaSettings.format, problem: KafkaSettings.unknown)
@@ -33,7 +33,7 @@ package struct KafkaSettings: Sendable {
         producer = read("producer", KafkaDefaults.producer)
     }
 
-    /// What a section's client is configured with, secrets read from their files.
+    /// The properties for a section's client, with secrets read from their files.
     func client(_ section: Section) throws(ProgramError) -> ClientProperties {
         var entries: [(name: String, value: String)] = []
         for property in properties(for: section) {
@@ -50,7 +50,7 @@ package struct KafkaSettings: Sendable {
         return ClientProperties(entries)
     }
 
-    /// The secret property that a `…-file` stands for; nil where it is none.
+    /// The secret property that a `…-file` stands for; nil if it stands for none.
     static func secret(ofFile name: String) -> String? {
         guard name.hasSuffix(fileSuffix) else { return nil }
         let secret = String(name.dropLast(fileSuffix.count))
@@ -63,7 +63,7 @@ package struct KafkaSettings: Sendable {
         ["password", "secret", ".pem", "oauthbearer.config"].contains(where: name.contains)
     }
 
-    /// What a section's client gets: the common properties, then its own, which may replace them.
+    /// The properties for a section: the common ones, then its own, which may replace them.
     package func properties(for section: Section) -> [SettingProperty] {
         switch section {
         case .common: common
@@ -72,13 +72,13 @@ package struct KafkaSettings: Sendable {
         }
     }
 
-    /// Milliseconds. An instance that is gone holds up its partitions, and who reads the outputs, for so long at least: as
-    /// long as a member's session lasts, unless set.
+    /// In milliseconds. A dead instance holds up its partitions and the readers of the outputs for at least this time.
+    /// The default is as long as a member's session.
     package var transactionTimeout: Int {
         properties(for: .producer)["transaction.timeout.ms"].flatMap { Int($0) } ?? 6_000
     }
 
-    /// Nil for a name that librdkafka knows, be it of a secret's file.
+    /// Nil for a name that librdkafka knows, even if it names a secret's file.
     private static func unknown(_ name: String) -> String? {
         let property = secret(ofFile: name) ?? name
         let candidates = KnownProperty.all.lazy.map(\.name)
@@ -92,33 +92,33 @@ package struct KafkaSettings: Sendable {
         if secret(ofFile: name) != nil { return .file }
         if isSecret(name) { return .text.hidden }
         let isFile = name.hasSuffix(".location") || name.hasSuffix(".keytab")
-        // `probe` makes librdkafka look where systems keep their certificates.
+        // `probe` makes librdkafka search the usual places for certificates.
         return isFile ? .file(besides: ["probe"]) : .text
     }
 }
 
 extension [SettingProperty] {
-    /// The last one counts, as librdkafka has it.
+    /// The last one counts, as in librdkafka.
     subscript(name: String) -> String? { last { $0.name == name }?.value }
 }
 
 extension KafkaSettings.Section {
-    /// What librdkafka says against a property here; nil where it knows it and takes its value.
+    /// Why librdkafka refuses a property here; nil if it knows the property and accepts its value.
     func problem(_ name: String, _ value: String) -> String? {
         if let usual = KafkaDefaults.otherNames[name] { return "is another name of \(usual): write it so" }
         if value.isEmpty, KafkaDefaults.needed.contains(name) { return "is empty: give it a value, or leave it out" }
         if name == "bootstrap.servers", value.utf8.contains(UInt8(ascii: "@")) {
-            // librdkafka takes no login here, and servers are named in the log, in probes and in errors.
+            // librdkafka takes no login here, and servers appear in the log, in probes and in errors.
             return "has an @ in it: brokers are HOST:PORT, and their login is in sasl.username and sasl.password"
         }
         if name == "client.id", value.utf8.contains(where: { $0 < 0x20 || "\"\\".utf8.contains($0) }) {
-            // librdkafka writes it into its statistics as it is (`rd_kafka_stats_emit_all`): they are no JSON then.
+            // librdkafka writes it unescaped into its statistics (`rd_kafka_stats_emit_all`), which are then not JSON.
             return "has a quote, a backslash or a control character: lag, queue and round trips could not be told"
         }
         if ["sasl.mechanism", "sasl.mechanisms"].contains(name), value == "OAUTHBEARER",
             ClientProperties.problem(with: "sasl.oauthbearer.method", value: "oidc") != nil
         {
-            // It would wait for a token of ours for ever, and say nothing.
+            // librdkafka would wait forever for a token from this process, without an error.
             return "needs tokens that this librdkafka does not fetch: PLAIN, SCRAM-SHA-512 and the like do without"
         }
         let known = KnownProperty.all.first { $0.name == name }
@@ -135,28 +135,28 @@ extension KafkaSettings.Section {
     }
 }
 
-/// Where we start from another value than librdkafka does.
+/// Defaults that differ from librdkafka's.
 enum KafkaDefaults {
-    /// Names that librdkafka takes for those of which we have a default, or which we read.
+    /// Other names that librdkafka accepts for properties that have a default here or are read here.
     static let otherNames = ["metadata.broker.list": "bootstrap.servers", "queue.buffering.max.ms": "linger.ms"]
 
-    /// librdkafka takes them empty, and no group is joined then, or by each instance under the same name.
+    /// librdkafka accepts them empty. Then no group is joined, or each instance joins under the same name.
     static let needed = ["bootstrap.servers", "group.id", "group.instance.id", "transactional.id"]
 
     static let common: [(name: String, value: String)] = [
         ("bootstrap.servers", "kafka:9092"),
         ("client.id", "pushmill"),
-        // With TLS librdkafka sends a request in pieces, and the second would wait some 40 ms for brokers to acknowledge the
-        // first (`rd_kafka_transport_ssl_send`).
+        // With TLS librdkafka sends a request in pieces, and the second would wait some 40 ms for brokers to
+        // acknowledge the first (`rd_kafka_transport_ssl_send`).
         ("socket.nagle.disable", "true"),
-        // Lag, queue and round trips are read from them.
+        // Lag, queue and round trips come from the statistics.
         ("statistics.interval.ms", "1000"),
     ]
 
     static let consumer: [(name: String, value: String)] = [
         ("group.id", "pushmill"),
         ("auto.offset.reset", "earliest"),
-        // The partitions of an instance that was killed are served again within seconds, not after 45 of them.
+        // The partitions of a killed instance are served again within seconds, not after 45 s.
         ("session.timeout.ms", "6000"),
         ("heartbeat.interval.ms", "250"),
     ]
@@ -166,9 +166,9 @@ enum KafkaDefaults {
     ]
 }
 
-/// Properties of librdkafka that the service's promises rest on. Setting one to what it has anyway does no harm.
+/// Properties of librdkafka that the service's guarantees rest on. Setting one to the required value does no harm.
 enum ReservedProperties {
-    /// Says why a property cannot be as it is set; nil if it can.
+    /// Why a property cannot have its value; nil if it can.
     static func refusal(of property: SettingProperty, _ guarantee: DeliverySettings.Guarantee) -> String? {
         let rule = rules.first { $0.names.contains(property.name) && ($0.guarantee ?? guarantee) == guarantee }
         guard let rule, !rule.allowed.contains(property.value.lowercased()) else { return nil }
@@ -235,35 +235,35 @@ enum ReservedProperties {
         Rule(
             names: ["test.mock.num.brokers"], allowed: ["0"],
             reason: "each client would get a broker of its own; bootstrap.servers: embedded starts one for both"),
-        // 2.0.2 does, whoever uses it; and errors, which probes tell, quote `sasl.oauthbearer.config`.
+        // librdkafka 2.0.2 crashes for any user. Also, errors quote `sasl.oauthbearer.config`, and probes show them.
         Rule(
             names: ["enable.sasl.oauthbearer.unsecure.jwt"], allowed: no,
             reason: "librdkafka crashes when such a token is to be renewed"),
     ]
 }
 
-/// A secret that has a file of its own, as mounted secrets do.
+/// A secret in a file of its own, as mounted secrets are.
 enum SecretText {
-    /// What is read is not what it has to be.
+    /// The file does not contain what it must.
     struct Unusable: Error, CustomStringConvertible {
         let description: String
 
         init(_ description: String) { self.description = description }
     }
 
-    /// All of it but the line end that an editor leaves behind it.
+    /// The whole text, except the line end that an editor adds.
     static func read(_ path: String) throws -> String {
         var file = try FileBytes(path: path, limit: 1 << 20)
         return try text(of: &file, path)
     }
 
-    /// Wipes the file's bytes, whatever they are. The text is not wiped: librdkafka's clients need it for as long as
-    /// they are, and so do those that are made anew.
+    /// Wipes the file's bytes in every case. The text is not wiped: librdkafka's clients need it for their lifetime,
+    /// and so do clients that are created later.
     static func text(of file: inout FileBytes, _ path: String) throws(Unusable) -> String {
         defer { file.wipe() }
         var text = String(validating: file.bytes, as: UTF8.self) ?? ""
         if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
-        // librdkafka would take what is before a NUL for all of it.
+        // librdkafka would cut the text off at a NUL.
         guard !text.isEmpty, !text.utf8.contains(0) else {
             throw Unusable("\(path) is empty, not UTF-8, or has a NUL character in it")
         }

@@ -5,20 +5,20 @@ import PushmillStages
 package import PushmillStores
 package import PushmillTelemetry
 
-/// What is promised about delivery, and the limits within.
+/// The delivery guarantee and its limits.
 package struct DeliverySettings: Sendable {
     package enum Guarantee: String, CaseIterable, Sendable {
         case atLeastOnce = "at-least-once"
         case exactlyOnce = "exactly-once"
     }
 
-    /// What becomes of a notification that expired before its turn.
+    /// What happens to a notification that expired before its turn.
     package enum Expired: String, CaseIterable, Sendable { case publish, drop }
 
     package let guarantee: Guarantee
     package let deadline: Duration
     package let expired: Expired
-    /// Of all shards together.
+    /// For all shards together.
     package let shard: ShardSettings
     /// Nil for as many as this process may use.
     package let cores: Int?
@@ -61,7 +61,6 @@ package struct TopicSettings: Sendable {
     package let input: [String]
     package let output: String
     package let deadLetter: String
-    /// Of badge counts.
     package let badgeChangelog: String
 
     init(from settings: inout SettingReader) {
@@ -76,7 +75,7 @@ package struct TopicSettings: Sendable {
     }
 }
 
-/// The folder in which contacts survive a restart, and the copies of the badge changelog beside them.
+/// The folder for contacts, which survive a restart, and for the copies of the badge changelog.
 package struct StateSettings: Sendable {
     package let path: String
 
@@ -86,7 +85,7 @@ package struct StateSettings: Sendable {
         self.path = end.map { String(path[...$0]) } ?? path
     }
 
-    /// Earlier releases had this file where the path says, by default beside the folder of today: they keep it.
+    /// The file of an earlier release is kept: it is at the path itself or, by default, beside the folder.
     package var file: String {
         for file in [path, "\(path).sqlite"] {
             var status = stat()
@@ -101,18 +100,18 @@ package struct StateSettings: Sendable {
         return "\(file[...slash])counts"
     }
 
-    /// What a redrive remembers is beside the file, or where an earlier release has left it.
+    /// The journal of redrives, beside the file, or where an earlier release has left it.
     package var journal: String {
         ["\(path).redriven", "\(path).sqlite.redriven"].first { access($0, F_OK) == 0 } ?? "\(file).redriven"
     }
 
-    /// For what may create the file.
+    /// Needed before anything that may create the file.
     package func makeFolder() throws(StoreError) {
         guard file == "\(path)/state.sqlite", mkdir(path, 0o700) != 0, errno != EEXIST else { return }
         throw .unopened(path: path, error: errno)
     }
 
-    /// The file, for use beside other processes. Only what fills it may create it.
+    /// Opens the file for use beside other processes. Only a command that fills it may create it.
     func open(creating: Bool) throws -> StateFile {
         if creating { try makeFolder() }
         guard creating || access(file, F_OK) == 0 else { throw ContactsUnavailable("there is no state at \(path)") }
@@ -150,9 +149,9 @@ package struct LogSettings: Sendable {
 }
 
 package struct ProcessSettings: Sendable {
-    /// Core files and debuggers see keys and texts.
+    /// Lets core files and debuggers see keys and texts.
     package let dumpsCore: Bool
-    /// The secrets of examples do, also where others can reach the service.
+    /// Accepts the secrets of examples even if others can reach the service.
     package let allowsSamples: Bool
 
     init(from settings: inout SettingReader) {
@@ -160,7 +159,7 @@ package struct ProcessSettings: Sendable {
         allowsSamples = settings.value("sample-secrets", .bool, default: false)
     }
 
-    /// A program hides its memory from its first line on.
+    /// The program hides its memory from its start; this shows it again if `dumpsCore` is set.
     func apply() {
         if dumpsCore { _ = pushmill_show_memory(1) }
     }

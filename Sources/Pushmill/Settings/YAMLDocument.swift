@@ -1,13 +1,13 @@
 import CPushmillYAML
 import PushmillStages
 
-/// A YAML file as a tree of settings. Of YAML it takes lists, maps and scalars; anchors, aliases, tags and further
-/// documents are refused: a configuration has no use for them, and plain files have no surprises.
+/// A YAML file as a tree of settings. Supports lists, maps and scalars. Anchors, aliases, tags and further documents
+/// are refused: a configuration has no use for them, and plain files have no surprises.
 struct YAMLDocument {
     static let maximalDepth = 32
     static let maximalNodes = 20_000
 
-    /// Nil where the text is not YAML, or beyond the limits.
+    /// Nil if the text is not YAML, or is beyond the limits.
     private(set) var root: Setting?
     private(set) var problems: [SettingProblem] = []
     private var nodes = 0
@@ -38,7 +38,7 @@ struct YAMLDocument {
         }
     }
 
-    /// The value that the event begins which came last.
+    /// Reads the value that begins with the latest event.
     private mutating func read(_ events: inout YAMLEvents, depth: Int) throws(SettingProblem) -> Setting {
         let (place, data) = (events.place, events.event.data)
         nodes += 1
@@ -68,7 +68,7 @@ struct YAMLDocument {
         return Setting(place: place, value: value)
     }
 
-    /// Does not name them: what looks like one may be a password that nobody has quoted.
+    /// Does not name them: an apparent anchor or tag may be a password without quotes.
     private mutating func refuse(
         _ anchor: UnsafePointer<yaml_char_t>?, _ tag: UnsafePointer<yaml_char_t>?, _ place: Place
     ) {
@@ -98,7 +98,7 @@ struct YAMLDocument {
         return members
     }
 
-    /// The words of YAML's core schema for nothing.
+    /// The words for null in YAML's core schema.
     private static let nulls: Set<String> = ["", "~", "null", "Null", "NULL"]
 
     private func problem(_ place: Place, _ message: String) -> SettingProblem {

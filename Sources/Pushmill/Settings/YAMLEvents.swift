@@ -3,18 +3,18 @@ import PushmillStages
 
 /// The events of a YAML document, one by one. Owns libyaml's parser, its event, and the bytes that it reads.
 struct YAMLEvents: ~Copyable {
-    /// The one that came last.
+    /// The latest event.
     private(set) var event = yaml_event_t()
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let bytes: UnsafeMutableBufferPointer<UInt8>
     private let file: String
 
-    /// What editors of other systems begin a file of UTF-8 with.
+    /// The byte order mark that editors of other systems put at the start of a UTF-8 file.
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     init?(_ source: [UInt8], file: String) {
         self.file = file
-        // Told its encoding, libyaml takes a byte order mark for a column that the first line is indented by.
+        // If libyaml is told the encoding, it counts a byte order mark as a column by which the first line is indented.
         let text = source.starts(with: Self.mark) ? source.dropFirst(Self.mark.count) : source[...]
         bytes = .allocate(capacity: text.count)
         _ = bytes.initialize(from: text)
@@ -24,7 +24,7 @@ struct YAMLEvents: ~Copyable {
             bytes.deallocate()
             return nil
         }
-        // Without this, the first bytes decide, and a file that is no text at all may pass for UTF-16.
+        // Without this, the first bytes decide, and a file that is not text at all may pass for UTF-16.
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
         yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
     }
@@ -50,7 +50,7 @@ struct YAMLEvents: ~Copyable {
         .file(file, line: Int(clamping: mark.line) + 1, column: Int(clamping: mark.column) + 1)
     }
 
-    /// What libyaml has to complain about.
+    /// The problem that libyaml reports.
     private var problem: SettingProblem {
         let failed = parser.pointee
         var message = failed.problem.map { String(cString: $0) } ?? "out of memory"
@@ -65,7 +65,7 @@ struct YAMLEvents: ~Copyable {
         return SettingProblem(place: place, path: "", message: message)
     }
 
-    /// The reader complains before lines are counted, and knows only an offset.
+    /// libyaml's reader fails before lines are counted, and knows only an offset.
     private func place(ofByte offset: Int) -> Place {
         let before = bytes.prefix(max(0, offset))
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0

@@ -50,7 +50,7 @@ enum YAMLText {
         }
     }
 
-    /// Plain where nobody could take it for anything else, else in double quotes.
+    /// Plain if nobody could take it for anything else, else in double quotes.
     private static func scalar(_ text: String) -> String {
         let isPlain = text.unicodeScalars.allSatisfy { letters.contains($0) || "_-./:".unicodeScalars.contains($0) }
         let first = text.unicodeScalars.first
