@@ -49,7 +49,7 @@ struct CipherContext: ~Copyable {
     }
 
     /// Decrypts blocks in place and removes the padding; returns the length left. Wrong padding leaves all, and takes
-    /// as long: if nothing authenticates the text, an attacker must not learn which it was.
+    /// as long: if nothing authenticates the text, an attacker must not learn whether it was right.
     mutating func openBlocks(
         _ cipher: Cipher, _ key: CipherKey, iv: UnsafeRawPointer, _ text: UnsafeMutableRawBufferPointer
     ) throws(DecryptFailure) -> (count: Int, isPadded: Bool) {

@@ -38,8 +38,7 @@ final class EllipticKey: @unchecked Sendable {
     }
 
     /// Writes the secret shared with the owner of a public point: `secretCount` bytes. The point may come from anyone.
-    /// Points
-    /// off the curve are refused, because they would give the key away.
+    /// Points off the curve are refused, because they would give the key away.
     func agree(with point: [UInt8], into output: UnsafeMutableRawPointer) throws(DecryptFailure) {
         defer { ERR_clear_error() }
         guard point.count == Self.pointCount, point.first == 4, let peer = EVP_PKEY_new() else { throw .malformed }

@@ -15,7 +15,7 @@ public struct NotificationContent: Sendable {
         try check()
     }
 
-    /// Copies and reads a payload. After an error the content must be read anew.
+    /// Copies and reads a payload. After an error the content must be read again.
     public mutating func read(_ payload: UnsafeRawBufferPointer) throws(PayloadError) {
         badgeOperation = nil
         try document.read(payload)
@@ -153,7 +153,7 @@ public enum PayloadError: Error, Equatable {
     case notAnObject
     /// There is no `aps`, or it is not an object.
     case withoutAps
-    /// More than any event has. There is a limit because each is compared with all others.
+    /// More members than any event has. There is a limit because each is compared with the others.
     case tooManyMembers
 }
 

@@ -27,8 +27,8 @@ package struct WebPushForm {
         self.pair = pair
     }
 
-    /// True if the data begins with a salt, a record size below 2^24 and a point of the curve. Random bytes do once in
-    /// 2^24 times.
+    /// True if the data begins with a salt, a record size below 2^24 and a point of the curve. Random bytes match once
+    /// in 2^24 times.
     static func isLike(_ data: UnsafeMutableRawBufferPointer) -> Bool {
         data.count > recordAt && data[saltCount] == 0 && data[lengthAt] == EllipticKey.pointCount && data[pointAt] == 4
     }

@@ -53,7 +53,7 @@ package enum KeyGenerator {
 
     private static func octets(_ use: KeyUse, _ count: Int?) throws(DecryptFailure) -> SecretBytes {
         guard let counts = use.counts else {
-            // People type passphrases, so it is text.
+            // People may type a passphrase, so it is text.
             let bytes = try SecretBytes.random(24)
             var text = room(for: 32)
             defer { text.wipe() }
@@ -76,7 +76,7 @@ package enum KeyGenerator {
 
 extension DecryptionKey {
     /// What a sender must know of a key pair, as JSON: the public key or a web push subscription's keys. Nil for a
-    /// shared key.
+    /// key that both sides share.
     package var published: String? {
         guard let pair else { return nil }
         var text = Array("{".utf8)

@@ -39,7 +39,7 @@ package enum KeySetFile {
 }
 
 extension KeyRing {
-    /// A bound because each is a whole set and may be large.
+    /// A limit, because each former ring is a whole set and may be large.
     static let mostFormers = 4
 
     /// Keeps `before` among the former rings unless its keys are equal. Removes revoked keys from the former rings.

@@ -111,10 +111,10 @@ extension JSONDocument {
         return Int(record.start)..<Int(record.end)
     }
 
-    /// The offset where a member or element begins. Not for one that an edit has put in.
+    /// The offset where a member or element begins; not for one that an edit has put in.
     package func start(of node: JSONNode) -> Int { Int(records[place(of: node)].placeStart) }
 
-    /// The offset after the last byte of a value. Not for one that an edit has put in.
+    /// The offset after the last byte of a value; not for one that an edit has put in.
     package func end(of node: JSONNode) -> Int { Int(records[place(of: node)].end) }
 
     public func string(of node: JSONNode) -> String? {

@@ -1,5 +1,5 @@
 /// What is published for a message besides its key and timestamp: a value, and changes to the input's headers. Valid
-/// until the delivery's next message. Not copyable, so that reading a delivery's record retains none of its arrays.
+/// until the delivery's next message. Not copyable, so reading a delivery's record retains none of its arrays.
 public struct OutputRecord: ~Copyable {
     private enum Value {
         case none
