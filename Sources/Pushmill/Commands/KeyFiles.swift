@@ -40,7 +40,7 @@ extension Invocation {
         throw .usage("\(option.label) goes with \(who) only")
     }
 
-    /// All of the input, of which the service takes so much from a message.
+    /// The whole standard input, at most 1 MiB.
     func input() throws(ProgramError) -> [UInt8] { try console.wholeInput(limit: 1 << 20) }
 }
 
