@@ -31,15 +31,15 @@ final class Client: Sendable {
         prepare?(configuration, sinks)
         let (made, reason) = withReason { rd_kafka_new(type, configuration, $0, $1) }
         guard let handle = made else {
-            // On failure the configuration is still ours. The interceptors that `prepare` gives a consumer 2.0.2 has freed
-            // already (`rd_kafka_new`), and would free again: that one is left over.
+            // After a failure the configuration is still ours. But 2.0.2 has already freed the interceptors that
+            // `prepare` gives a consumer (`rd_kafka_new`) and would free them again: that configuration is leaked.
             if type == RD_KAFKA_PRODUCER || prepare == nil { rd_kafka_conf_destroy(configuration) }
             throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason)
         }
         self.handle = handle
     }
 
-    /// A consumer's queue, for events too from now on. To be destroyed by the caller.
+    /// A consumer's queue, which from now on gets events too. The caller must destroy it.
     func consumerQueue() throws(KafkaError) -> OpaquePointer {
         rd_kafka_poll_set_consumer(handle)
         guard let queue = rd_kafka_queue_get_consumer(handle) else { throw KafkaError("no consumer queue") }
@@ -51,13 +51,13 @@ final class Client: Sendable {
         if let error = KafkaError(ifAny: rd_kafka_subscribe(handle, list.pointer)) { throw error }
     }
 
-    /// To be destroyed by the caller.
+    /// The caller must destroy it.
     func topic(_ name: String) throws(KafkaError) -> OpaquePointer {
         guard let topic = rd_kafka_topic_new(handle, name, nil) else { throw KafkaError(rd_kafka_last_error()) }
         return topic
     }
 
-    /// What librdkafka says against all of the properties together. Connects to nothing.
+    /// Why librdkafka rejects these properties together; nil if it does not. Connects to nothing.
     static func problem(_ type: rd_kafka_type_t, _ properties: ClientProperties) -> KafkaError? {
         var properties = properties
         properties["bootstrap.servers"] = nil
@@ -69,17 +69,17 @@ final class Client: Sendable {
         }
     }
 
-    /// Leaving a group takes an answer from its coordinator, which no deinit should wait for: `GroupConsumer.leave` leaves.
+    /// Does not leave a group, since no deinit should wait for the coordinator's answer: `GroupConsumer.leave` does.
     deinit {
         guard isDestroyable else {
-            // The end of the process takes it. Its callbacks need their sinks until then.
+            // The client lives until the process ends. Its callbacks need their sinks until then.
             _ = Unmanaged.passRetained(sinks)
             return
         }
-        // librdkafka 2.0.2 may never end one that has failed, or that has read a topic which was deleted.
+        // librdkafka 2.0.2 may never finish ending a client that has failed or has read a deleted topic.
         let sinks = sinks
         nonisolated(unsafe) let handle = handle
-        // A semaphore would wait until a time of day, which may be set back meanwhile.
+        // A semaphore would wait until a wall-clock time, and that clock may be set back meanwhile.
         let ended = DispatchGroup()
         DispatchQueue(label: "pushmill.remains").async(group: ended) {
             rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
@@ -88,17 +88,17 @@ final class Client: Sendable {
         _ = ended.wait(timeout: .now() + Self.endPatience)
     }
 
-    /// Seconds for the end of a client.
+    /// Seconds to wait for the end of a client.
     private static var endPatience: Double { 1 }
 
     var isDestroyable: Bool {
-        // librdkafka 2.0.2 ends the process (`rd_kafka_sticky_assignor_state_destroy`) when a member is destroyed that has
-        // joined its group and was not told yet what is its own.
+        // librdkafka 2.0.2 aborts the process (`rd_kafka_sticky_assignor_state_destroy`) if a member is destroyed that
+        // has joined its group and was not told its partitions yet.
         guard !sinks.joins.hasBegun || sinks.group.wasTold else { return false }
-        // One that has failed takes no answer to an assignment any more (`rd_kafka_cgrp_handle_assign_op`): its end
-        // would wait for that for ever, with all of a core.
+        // A client that has failed accepts no answer to an assignment (`rd_kafka_cgrp_handle_assign_op`): destroying it
+        // would wait for that forever, using a full core.
         guard !sinks.group.isAssigning else { return false }
-        // What leaving waits for, destroying waits for too: commits to a coordinator that is away may keep it for ever.
+        // Destroying waits for what leaving waits for: commits to an unavailable coordinator may block it forever.
         return !sinks.group.isLeaving || rd_kafka_consumer_closed(handle) != 0
     }
 
@@ -112,10 +112,10 @@ final class Client: Sendable {
     }
 }
 
-/// Where a client's callbacks go. Lives as long as its client: librdkafka holds it unretained.
+/// The targets of a client's callbacks. Lives as long as its client: librdkafka holds it unretained.
 final class ClientSinks: Sendable {
     let log: KafkaLogSink
-    /// Filled and emptied only by the thread that polls the client, which has ended when the client goes.
+    /// Only for the thread that polls the client, which has ended by the time the client goes.
     nonisolated(unsafe) let group = GroupInbox()
     let joins = JoinWatch()
     let statistics = StatisticsInbox()
@@ -137,8 +137,8 @@ private func onLog(
     sinks.log(level, String(cString: facility), String(cString: message))
 }
 
-/// Called within a poll. The log has told what is wrong, and a fatal error stays readable: only why a connection was refused
-/// is kept. With nobody to call, librdkafka would log it once more.
+/// Called during a poll. The error is logged already, and a fatal error stays readable, so only the reason for a
+/// refused connection is kept. Without this callback, librdkafka would log the error a second time.
 private func onError(
     client: OpaquePointer?, code: Int32, message: UnsafePointer<CChar>?, opaque: UnsafeMutableRawPointer?
 ) {

@@ -1,7 +1,7 @@
 internal import CPushmillRdKafka
 import Glibc
 
-/// librdkafka's own properties by their own names, in order; a later one wins.
+/// librdkafka's own properties by their own names, in order; the last one of a name wins.
 public struct ClientProperties: Sendable, Equatable {
     public private(set) var entries: [(name: String, value: String)]
 
@@ -15,7 +15,7 @@ public struct ClientProperties: Sendable, Equatable {
         }
     }
 
-    /// The same, but for those that have a value here.
+    /// A copy in which these values replace those of the same name.
     func overridden(by fixed: [(name: String, value: String)]) -> ClientProperties {
         var properties = self
         for (name, value) in fixed { properties[name] = value }
@@ -26,14 +26,14 @@ public struct ClientProperties: Sendable, Equatable {
         left.entries.elementsEqual(right.entries) { $0 == $1 }
     }
 
-    /// What librdkafka itself says against one property; nil when it takes it.
+    /// Why librdkafka rejects or misreads one property; nil if it does neither.
     public static func problem(with name: String, value: String) -> String? {
         let configuration = rd_kafka_conf_new()
         defer { rd_kafka_conf_destroy(configuration) }
         return set(name, value, in: configuration)?.message ?? misreading(of: name, value, in: configuration)
     }
 
-    /// Of `30s` librdkafka takes the 30, of `0600` the number in base eight, and says nothing.
+    /// librdkafka silently reads `30s` as 30, and `0600` as an octal number.
     private static func misreading(of name: String, _ value: String, in configuration: OpaquePointer?) -> String? {
         let plain = "+-.0123456789".utf8
         guard value.utf8.count < 512, let first = value.utf8.first, plain.contains(first) else { return nil }
@@ -42,7 +42,7 @@ public struct ClientProperties: Sendable, Equatable {
             return rd_kafka_conf_get(configuration, name, text, &size)
         }
         guard result == RD_KAFKA_CONF_OK, text != value, let read = Double(text) else { return nil }
-        // A fraction is shown with six digits. A whole number has none: who reads it here takes none.
+        // librdkafka shows fractional properties with six digits. Properties shown without a dot accept no fraction.
         if value.utf8.allSatisfy({ plain.contains($0) }), let meant = Double(value),
             abs(meant - read) <= abs(read) / 100_000, text.utf8.contains(UInt8(ascii: ".")) || Int(value) != nil
         {
@@ -54,7 +54,7 @@ public struct ClientProperties: Sendable, Equatable {
     static func set(_ name: String, _ value: String, in configuration: OpaquePointer?) -> KafkaError? {
         let (result, reason) = withReason { rd_kafka_conf_set(configuration, name, value, $0, $1) }
         guard result != RD_KAFKA_CONF_OK else { return nil }
-        // Some of its reasons come with a line end.
+        // Some of librdkafka's reasons end with a newline.
         let line = reason.hasSuffix("\n") ? String(reason.dropLast()) : reason
         return KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: line)
     }
@@ -66,7 +66,7 @@ public struct KnownProperty: Sendable {
     public let isForConsumers: Bool
     public let isForProducers: Bool
 
-    /// All of them. librdkafka tells them as a table of text, in no other way.
+    /// All of them. librdkafka lists them only as a table of text.
     public static let all: [KnownProperty] = table().split(separator: "\n").compactMap { KnownProperty(line: $0) }
 
     /// `name | C/P | …`, with a star for both.

@@ -1,17 +1,17 @@
 import FoundationEssentials
 import Synchronization
 
-/// What a client measured last, as librdkafka tells it at each `statistics.interval.ms`.
+/// A client's latest measurements, which librdkafka reports every `statistics.interval.ms`.
 public struct ClientStatistics: Sendable {
     public struct Partition: Sendable {
         public let place: TopicPartition
-        /// Where the log ends for this client: behind the last record that may be read. Negative while unknown.
+        /// The end of the log for this client: after the last record that may be read. Negative while unknown.
         public let end: Int64
         /// The offset to be fetched next. Negative while unknown.
         public let nextOffset: Int64
         /// Fetched and not yet polled.
         public let fetched: Int
-        /// The broker that it is fetched from is connected; else its log may have gone on since.
+        /// The broker that it is fetched from is connected. If not, the log may have grown since.
         public var isReached = true
     }
 
@@ -21,9 +21,9 @@ public struct ClientStatistics: Sendable {
         public let seconds: Double
     }
 
-    /// Those that the client has to do with, in no order.
+    /// The partitions that the client works with, in no order.
     public let partitions: [Partition]
-    /// Brokers that were asked something in the last interval, in the order of their numbers.
+    /// Brokers that were sent requests in the last interval, in the order of their numbers.
     public let roundTrips: [RoundTrip]
     /// Not yet acknowledged.
     public let queuedMessages: Int
@@ -41,8 +41,7 @@ public struct ClientStatistics: Sendable {
                     nextOffset: $0.next_offset, fetched: $0.fetchq_cnt, isReached: reached.contains($0.broker))
             }
         }
-        // Those without a number are addresses to begin with; a logical one is another connection to a broker that
-        // coordinates.
+        // Entries without a number are bootstrap addresses; a logical one is a second connection to a coordinator.
         roundTrips = document.brokers.values
             .filter { $0.nodeid >= 0 && $0.source != "logical" && $0.rtt.cnt > 0 }
             .map { RoundTrip(broker: $0.nodeid, seconds: Double($0.rtt.avg) / 1e6) }
@@ -51,7 +50,7 @@ public struct ClientStatistics: Sendable {
         queuedBytes = document.msg_size
     }
 
-    /// The members that are read, by librdkafka's names.
+    /// The members that are read, under librdkafka's names.
     private struct Document: Decodable {
         struct Broker: Decodable {
             struct RoundTrip: Decodable {
@@ -88,20 +87,20 @@ public struct ClientStatistics: Sendable {
     }
 }
 
-/// The latest statistics of a client. What comes is only kept, because it comes within a poll; it is read when someone
-/// asks.
+/// The latest statistics of a client. They arrive during a poll, which only stores them; they are decoded when they are
+/// asked for.
 package final class StatisticsInbox: Sendable {
-    /// As it came, until somebody has asked for it; then what it says.
+    /// The text as it came, until `latest` is read; then the decoded statistics.
     private let content = Mutex<(text: [UInt8]?, known: ClientStatistics?)>((nil, nil))
 
     func take(_ json: [UInt8]) { content.withLock { $0 = (json, nil) } }
 
-    /// Nil before the first, and where they are switched off. Decodes what is new: not for every message.
+    /// Nil before the first, and if they are switched off. Decodes new ones: not meant for every message.
     package var latest: ClientStatistics? {
         let (text, known) = content.withLock { $0 }
         guard let text else { return known }
         let statistics = ClientStatistics(json: text)
-        // What came meanwhile is newer.
+        // A text that came meanwhile is newer, and stays.
         content.withLock { if $0.text == text { $0 = (nil, statistics) } }
         return statistics
     }

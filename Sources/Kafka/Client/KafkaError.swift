@@ -39,24 +39,24 @@ extension KafkaError {
         self.init(code, message: message)
     }
 
-    /// What came in the place of a record.
+    /// The error of a message that came in place of a record.
     init(of message: UnsafePointer<rd_kafka_message_t>) {
         self.init(message.pointee.err, message: rd_kafka_message_errstr(message).map { String(cString: $0) })
     }
 
     private func isAny(of codes: rd_kafka_resp_err_t...) -> Bool { codes.contains { $0.rawValue == code } }
 
-    /// The group does not take offsets from this member as it is: another took over, or a rebalance is under way.
+    /// The group accepts no offsets from this member: another took over, or a rebalance is in progress.
     package var isRefusalOfMember: Bool { endsMembership || isAny(of: RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS) }
 
-    /// The group takes nothing from this member any more: its partitions are lost, or about to be.
+    /// The group accepts nothing more from this member: its partitions are lost, or about to be.
     package var endsMembership: Bool {
         isAny(
             of: RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID,
             RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID, RD_KAFKA_RESP_ERR__FATAL)
     }
 
-    /// The coordinator has taken none of a commit, and may take the same one later.
+    /// The coordinator accepted no part of a commit, and may accept the same one later.
     package var isWorthAnotherCommit: Bool {
         isTimeOut
             || isAny(
@@ -69,7 +69,7 @@ extension KafkaError {
         isAny(of: RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     }
 
-    /// Brokers do not take the name or the password.
+    /// Brokers reject the name or the password.
     package var isLogin: Bool {
         isAny(of: RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED)
     }
@@ -79,23 +79,23 @@ extension KafkaError {
     /// No connection to any broker can be made.
     var isOfAllBrokers: Bool { isAny(of: RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) }
 
-    /// No answer has come, and nothing has said yet that none will.
+    /// No answer has come, but one may still come.
     package var mayBeSlowness: Bool { isTimeOut && !isOfAllBrokers }
 
-    /// Brokers know the client, and do not let it do this.
+    /// Brokers know the client, but it is not authorized to do this.
     package var isForbidden: Bool {
         isAny(of: RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
     }
 
-    /// The log does not hold the offset that was to be read, and no other was allowed in its place.
+    /// The log does not hold the offset to be read, and no other was allowed in its place.
     package var isOffsetOutOfLog: Bool { isAny(of: RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) }
 
     package var isTooLarge: Bool {
         isAny(of: RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
     }
 
-    /// The brokers have something against the record, or against one of its batch: it is neither lost on the way, nor
-    /// taken back, nor the victim of what became of its producer or its transaction.
+    /// The brokers reject the record, or another of its batch. It was not lost on the way or purged, and it did not
+    /// fail because of its producer or transaction.
     package var blamesRecord: Bool {
         !isTimeOut && !isOfTopic && !isForbidden && !isOfState
             && !isAny(
@@ -108,7 +108,7 @@ extension KafkaError {
                 RD_KAFKA_RESP_ERR_PRODUCER_FENCED, RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR__BAD_MSG)
     }
 
-    /// The topic takes no record for now: it is unknown, without a leader, or not allowed.
+    /// The topic accepts no records for the time being: it is unknown, without a leader, or not allowed.
     package var isOfTopic: Bool {
         isUnknownTopic
             || isAny(
@@ -127,7 +127,7 @@ extension KafkaError {
     }
 }
 
-/// Calls what may write a reason into a buffer; gives its answer and that.
+/// Gives `call` a buffer for a reason; returns its answer and the reason.
 func withReason<Answer>(_ call: (UnsafeMutablePointer<CChar>?, Int) -> Answer) -> (answer: Answer, reason: String) {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { buffer in
         buffer.initialize(repeating: 0)

@@ -2,18 +2,18 @@ internal import CPushmillRdKafka
 internal import Glibc
 internal import Synchronization
 
-/// Asks the cluster, and creates topics. It publishes nothing, and takes no producer's number from the brokers.
+/// Queries the cluster and creates topics. Publishes nothing, and asks brokers for no producer ID.
 public final class ClusterClient: Sendable {
     let client: Client
 
-    /// Its log is nobody's: what went wrong is an error.
+    /// The client's log is dropped: every failure is an error.
     public init(_ properties: ClientProperties) throws(KafkaError) {
         var properties = properties
         properties["enable.idempotence"] = "false"
         client = try Client(RD_KAFKA_PRODUCER, properties, log: { _, _, _ in })
     }
 
-    /// Whether a broker answers; creates nothing. Where brokers refuse the connection, it says why. For one thread.
+    /// nil if a broker answers. If brokers refuse the connection, the error says why. Creates nothing. For one thread.
     public func reach(milliseconds: Int32) -> KafkaError? {
         var metadata: UnsafePointer<rd_kafka_metadata>?
         let code = rd_kafka_metadata(client.handle, 0, nil, &metadata, milliseconds)
@@ -23,7 +23,7 @@ public final class ClusterClient: Sendable {
         return client.sinks.refusal.withLock { $0 } ?? error
     }
 
-    /// The identity of the cluster, where brokers tell it. Blocks.
+    /// The ID of the cluster, if brokers tell it. Blocks.
     public func clusterID(milliseconds: Int32) -> String? {
         guard let text = rd_kafka_clusterid(client.handle, milliseconds) else { return nil }
         defer { free(text) }
@@ -34,7 +34,7 @@ public final class ClusterClient: Sendable {
         try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
 
-    /// A setting of topics, such as `max.message.bytes`, by topic, as far as brokers tell it. Blocks.
+    /// A topic setting, such as `max.message.bytes`, by topic, as far as brokers tell it. Blocks.
     public func setting(_ name: String, ofTopics topics: [String], milliseconds: Int32) -> [String: String] {
         if client.lacksController(milliseconds: milliseconds) { return [:] }
         var resources = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
@@ -72,7 +72,7 @@ public final class ClusterClient: Sendable {
         if client.lacksController(milliseconds: milliseconds) {
             throw KafkaError("the cluster has no controller, who would create it")
         }
-        // As many replicas as the brokers give by themselves.
+        // -1 stands for the brokers' default.
         let (made, reason) = withReason { rd_kafka_NewTopic_new(name, Int32(clamping: partitions), -1, $0, $1) }
         guard let topic = made else { throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason) }
         defer { rd_kafka_NewTopic_destroy(topic) }
@@ -92,7 +92,7 @@ public final class ClusterClient: Sendable {
         if code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS, let error = KafkaError(ifAny: code) { throw error }
     }
 
-    /// The members that a group has now; nil where brokers do not tell. Blocks.
+    /// The number of members that a group has now; nil if brokers do not tell. Blocks.
     package func memberCount(ofGroup group: String, milliseconds: Int32) throws(KafkaError) -> Int? {
         try client.groups(named: group, milliseconds: milliseconds) { $0.reduce(0) { $0 + Int($1.member_cnt) } }
     }

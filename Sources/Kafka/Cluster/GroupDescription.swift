@@ -1,8 +1,8 @@
 internal import CPushmillRdKafka
 
-/// What brokers tell of a group. These block their caller, as those of `Metadata` do.
+/// Queries about a group. Like those of `Metadata`, they block the caller.
 extension Client {
-    /// As many as there are groups of that name: one or none. nil where brokers do not tell.
+    /// Calls `body` with the groups of that name: one or none. nil if brokers do not tell.
     func groups<Answer>(
         named group: String, milliseconds: Int32, _ body: (UnsafeBufferPointer<rd_kafka_group_info>) -> Answer
     ) throws(KafkaError) -> Answer? {
@@ -19,7 +19,7 @@ extension Client {
         return body(groups)
     }
 
-    /// The partitions of these topics that are no member's, of a group at rest; nil where that is not known.
+    /// The partitions of these topics that no member owns, if the group is stable; nil if that is unknown.
     func unowned(ofGroup group: String, topics: [String], milliseconds: Int32) -> Set<TopicPartition>? {
         var left: Set<TopicPartition> = []
         for topic in topics {
@@ -40,13 +40,13 @@ extension Client {
     }
 }
 
-/// What a leader has given a member, in the bytes of Kafka's protocol for consumers: a version, topics with their
-/// partitions, and bytes for the assignor.
+/// A member's assignment by the group's leader, in Kafka's consumer protocol: a version, topics with their partitions,
+/// and bytes for the assignor.
 struct MemberAssignment {
     private(set) var partitions: [TopicPartition] = []
     private var rest: Slice<UnsafeRawBufferPointer>
 
-    /// nil for what is none. One that was given nothing may have no bytes.
+    /// nil for other bytes. A member without partitions may have no bytes.
     init?(_ bytes: UnsafeRawBufferPointer) {
         rest = bytes[...]
         guard !rest.isEmpty else { return }

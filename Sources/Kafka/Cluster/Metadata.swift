@@ -1,15 +1,15 @@
 internal import CPushmillRdKafka
 
-/// Questions to the cluster that block their caller: never asked on the polling thread.
+/// Cluster queries that block the caller: never for the polling thread.
 extension Client {
-    /// The cluster has named a controller that it does not have, as librdkafka's own does: nobody would answer a request
-    /// for one. Where none is named one is being elected.
+    /// The cluster names a controller that it does not have, as librdkafka's mock cluster does: a request to the
+    /// controller would never be answered. If it names none, an election is in progress.
     func lacksController(milliseconds: Int32) -> Bool {
         var metadata: UnsafePointer<rd_kafka_metadata>?
         let code = rd_kafka_metadata(handle, 0, nil, &metadata, milliseconds)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else { return false }
         defer { rd_kafka_metadata_destroy(metadata) }
-        // Asked afterwards: it is answered from what came with the brokers.
+        // After the metadata: librdkafka answers it from that response.
         let controller = rd_kafka_controllerid(handle, milliseconds)
         guard controller >= 0 else { return false }
         let brokers = UnsafeBufferPointer(start: metadata.pointee.brokers, count: Int(metadata.pointee.broker_cnt))
@@ -22,7 +22,7 @@ extension Client {
         return Int(count)
     }
 
-    /// These partitions by the broker that leads them, without those of which none is known.
+    /// These partitions by leader, without those whose leader is unknown.
     func byLeader(_ partitions: Set<TopicPartition>) -> [Int32: [TopicPartition]] {
         var led: [Int32: [TopicPartition]] = [:]
         for topic in Set(partitions.map(\.topic)) {
@@ -37,7 +37,7 @@ extension Client {
         return led
     }
 
-    /// Where the logs of these begin and end, leader after leader, without those of which none is known or answers.
+    /// Gives the begin and end of these logs, leader by leader, without leaders that are unknown or do not answer.
     func ranges(
         of partitions: Set<TopicPartition>, _ body: ([(partition: TopicPartition, range: Range<Int64>)]) -> Void
     ) {

@@ -1,10 +1,10 @@
 internal import CPushmillRdKafka
 
-/// librdkafka's own broker, in this process, speaking Kafka's protocol on loopback. It keeps 5 MB a partition, creates
-/// topics when asked for them, and forgets everything when it goes.
+/// librdkafka's own mock broker, in this process, which speaks Kafka's protocol on loopback. It keeps 5 MB per
+/// partition, creates topics when they are asked for, and loses everything when it is destroyed.
 public final class MockCluster: Sendable {
     private let client: Client
-    /// An `rd_kafka_mock_cluster_t`, by which tests make its brokers fail.
+    /// An `rd_kafka_mock_cluster_t`, through which tests make its brokers fail.
     nonisolated(unsafe) package let handle: OpaquePointer
     public let bootstrapServers: String
 

@@ -1,18 +1,18 @@
 internal import CPushmillRdKafka
 
-/// Follows partitions of one topic, outside of any group, up to their ends. For one thread that never blocks in it.
+/// Reads partitions of one topic up to their ends, outside any group. For one thread that never blocks in it.
 package final class ChangelogReader {
     private let client: Client
     private let queue: OpaquePointer
     private let topic: String
     private let waker: FetchWaker
-    /// Records that were given out since the threads of brokers were last woken.
+    /// Records given out since the broker threads were last woken.
     private var givenOut = 0
-    /// Records beyond which a broker's thread fetches no more, and looks again after a second only.
+    /// With more records than this, a broker thread stops fetching, and checks again only after a second.
     private static let prefetched = 100_000
     /// Kept, so that librdkafka knows the topic.
     private var known: OpaquePointer?
-    /// The offset that comes next, of each partition that is read; `Position.none` for one that stands still.
+    /// The next offset of each partition that is read; `Position.none` if its log does not hold that offset.
     private var next: [Int32: Int64] = [:]
 
     /// `properties` are a consumer's; `signal` is woken by records and ends.
@@ -27,8 +27,8 @@ package final class ChangelogReader {
         queue = try client.consumerQueue()
         waker = FetchWaker(client)
         self.topic = topic
-        // This asks for the leaders at once, or as soon as there is a connection. A topic that becomes known by being read
-        // waits for that up to a second (`rd_kafka_topic_scan_all`).
+        // This requests the leaders at once, or as soon as there is a connection. For a topic that becomes known by
+        // being read, librdkafka waits up to a second to do so (`rd_kafka_topic_scan_all`).
         known = try client.topic(topic)
         signal.watch(queue)
     }
@@ -39,7 +39,7 @@ package final class ChangelogReader {
         if let known { rd_kafka_topic_destroy(known) }
     }
 
-    /// Reads exactly these from now on. One that is read already goes on undisturbed if it is at that offset.
+    /// From now on reads exactly these. One already being read at that offset continues undisturbed.
     package func replicate(_ starts: [(partition: Int32, offset: Int64)]) throws(KafkaError) {
         let fresh = starts.filter { next[$0.partition] != $0.offset }
         let staying = Set(starts.map(\.partition)).subtracting(fresh.map(\.partition))
@@ -53,7 +53,7 @@ package final class ChangelogReader {
         for start in fresh { next[start.partition] = start.offset }
     }
 
-    /// Calls the body for up to `limit` records and ends that have come. False when there may be more.
+    /// Calls `body` for up to `limit` received records and ends. False if there may be more.
     package func poll(limit: Int, _ body: (ChangelogEvent) -> Void) -> Bool {
         for _ in 0..<limit {
             guard let message = rd_kafka_consume_queue(queue, 0) else { return true }
@@ -79,7 +79,7 @@ package final class ChangelogReader {
             next[partition] = offset
             var (low, high): (Int64, Int64) = (0, 0)
             let code = rd_kafka_get_watermark_offsets(client.handle, topic, partition, &low, &high)
-            // The high watermark of that fetch or of a later one: whatever comes between has another end behind it.
+            // The high watermark of that fetch or a later one: another end follows what came in between.
             let isWhole = code == RD_KAFKA_RESP_ERR_NO_ERROR && offset >= high
             return .end(partition: partition, offset: offset, isWhole: isWhole)
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
@@ -97,7 +97,7 @@ package final class ChangelogReader {
         waker.wakeLeaders(of: Set(next.keys.lazy.map { TopicPartition(self.topic, $0) }))
     }
 
-    /// At most so many records are left of what is read, as far as that is known.
+    /// The most records that are left to read, as far as that is known.
     package var left: Int64 {
         next.reduce(0) { sum, reading in
             var (low, high): (Int64, Int64) = (0, 0)
@@ -109,12 +109,12 @@ package final class ChangelogReader {
 }
 
 package enum ChangelogEvent {
-    /// Its bytes are lent for the call alone. The time is its writer's own, in milliseconds since 1970; -1 for none.
+    /// The bytes are valid during the call only. The timestamp is the producer's, in ms since 1970; -1 for none.
     case record(
         partition: Int32, offset: Int64, timestamp: Int64, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?)
-    /// Everything before the offset was read. Not whole: an open transaction stands before the end of the log.
+    /// Everything before the offset was read. Not `isWhole`: an open transaction precedes the end of the log.
     case end(partition: Int32, offset: Int64, isWhole: Bool)
-    /// The log does not hold the offset that was to be read: it is read again when it is replicated from another.
+    /// The log does not hold the offset to be read: reading resumes when `replicate` names another.
     case outOfLog(partition: Int32)
     /// For the log.
     case failed(KafkaError)

@@ -1,23 +1,23 @@
 internal import CPushmillRdKafka
 
-/// What comes of the group, and of what it was asked.
+/// What the group tells its member, and answers to what the member asked.
 package enum ConsumerEvent: Sendable, Equatable {
-    /// To be answered by `acceptAssignment`. Comes with each rebalance, mostly for no partition at all.
+    /// Must be answered with `acceptAssignment`. Comes with each rebalance, mostly without any partition.
     case assigned([TopicPartition])
-    /// To be finished and committed, then answered by `giveBack` of all of them.
+    /// Must be finished and committed; `giveBack` of all of them is then the answer.
     case revoked([TopicPartition])
-    /// As `revoked`; others may own them already: nothing of them may be committed.
+    /// Like `revoked`, but other members may own them already: nothing of them may be committed.
     case lost([TopicPartition])
-    /// Before the assignment or the revocation that shows it: the group has this member by another name now. What is its
-    /// own may have been another's in between.
+    /// This member's ID in the group has changed. Comes before the assignment or revocation that shows it. Another
+    /// member may have owned its partitions in between.
     case renamed
-    /// A negative offset: nothing is committed.
+    /// A negative offset: nothing was committed.
     case committed([Position])
     case commitEnded(number: UInt32, CommitAnswer)
-    /// The log does not hold the offset that was to be read: nothing is read of it before a seek.
+    /// The log does not hold the offset to be read: nothing of the partition is read before a seek.
     case outOfLog(TopicPartition)
     case range(TopicPartition, Range<Int64>)
-    /// For the log: the group had forgotten these, and was asked to share out its partitions anew.
+    /// For the log: no member owned these, so the group was made to rebalance.
     case unowned([TopicPartition])
     /// For the log.
     case failed(KafkaError)
@@ -25,13 +25,13 @@ package enum ConsumerEvent: Sendable, Equatable {
 
 package enum CommitAnswer: Sendable, Equatable {
     case accepted
-    /// These are not committed, the others are.
+    /// The refused partitions are not committed, the others are.
     case partly(refused: [TopicPartition])
-    /// Of none of them it is known that it is: librdkafka tells of all what it was told of one.
+    /// None of them is known to be committed: librdkafka reports one partition's error for all of them.
     case denied(KafkaError)
-    /// A rebalance is under way, or no answer came: worth another attempt.
+    /// A rebalance is in progress, or no answer came: worth a retry.
     case retry(KafkaError)
-    /// Another member, or another generation of the group: never.
+    /// The group no longer knows this member or its generation: a retry can never succeed.
     case refused(KafkaError)
 
     init(_ results: [PartitionResult], _ failure: KafkaError?) {
@@ -53,26 +53,26 @@ package enum CommitAnswer: Sendable, Equatable {
     }
 }
 
-/// Where callbacks leave what comes within a poll of the consumer queue. For the thread that polls.
+/// Where callbacks put what arrives during a poll of the consumer queue. Only for the thread that polls.
 final class GroupInbox {
     var events: [ConsumerEvent] = []
-    /// The partitions of a revocation that was not answered yet.
+    /// The partitions of an unanswered revocation that are not given back yet.
     var revoked: Set<TopicPartition>?
     var isRevocationLost = false
-    /// While the group is being left no one answers later: what is revoked then is let go at once.
+    /// The member is leaving, and no later call would answer a revocation: the callback answers it at once.
     var isLeaving = false
-    /// By which the group had this member when it told what is its own.
+    /// The member's ID at the last rebalance; nil after a loss.
     var name: String?
-    /// The group has told this member what is its own, at least once.
+    /// The group has told this member its partitions at least once.
     var wasTold = false
-    /// What was assigned last is the rest of a revocation: librdkafka joins anew as soon as that is accepted.
+    /// The last assignment only completes a revocation: librdkafka rejoins as soon as it is accepted.
     var rejoins = false
-    /// An assignment was not answered before the client failed, or not yet.
+    /// An assignment is not answered yet, or was not before the client failed.
     var isAssigning = false
 }
 
-/// Called by librdkafka within a poll of the consumer queue. It need not answer there: librdkafka waits for the
-/// (un)assign call, however late, while the consumer is polled.
+/// Called by librdkafka during a poll of the consumer queue. It need not answer there: librdkafka waits for the
+/// (un)assign call for any time while the consumer is polled.
 func onGroupRebalance(
     client: OpaquePointer?, code: rd_kafka_resp_err_t,
     partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, opaque: UnsafeMutableRawPointer?
@@ -80,7 +80,7 @@ func onGroupRebalance(
     guard let client, let partitions, let sinks = ClientSinks.from(opaque) else { return }
     sinks.group.wasTold = true
     guard !sinks.group.isLeaving else {
-        // While the consumer terminates this lets go of everything (`rd_kafka_cgrp_handle_assign_op`).
+        // While the consumer is closing, this releases all partitions (`rd_kafka_cgrp_handle_assign_op`).
         rd_kafka_assign(client, nil)
         return
     }
@@ -101,8 +101,8 @@ func onGroupRebalance(
     }
 }
 
-/// A static member that has lost its place comes back under another name, and librdkafka tells of no loss: a member that is
-/// not static learns of it when it is asked to come again (`rd_kafka_cgrp_handle_JoinGroup`).
+/// A static member that was removed rejoins under another ID, and librdkafka reports no loss; a dynamic member learns
+/// of the loss when it is told to join again (`rd_kafka_cgrp_handle_JoinGroup`).
 private func noteName(of client: OpaquePointer, _ isLost: Bool, _ group: GroupInbox) {
     guard !isLost else { return group.name = nil }
     guard let name = nameOfMember(client), !name.isEmpty else { return }
@@ -110,15 +110,15 @@ private func noteName(of client: OpaquePointer, _ isLost: Bool, _ group: GroupIn
     group.name = name
 }
 
-/// As the client has it at this moment.
+/// The client's member ID at this moment.
 func nameOfMember(_ client: OpaquePointer) -> String? {
     guard let text = rd_kafka_memberid(client) else { return nil }
     defer { rd_kafka_mem_free(client, text) }
     return String(cString: text)
 }
 
-/// Called by librdkafka within a poll of the consumer queue, where `GroupConsumer.commit` has answers sent. What was
-/// given as opaque is the commit's number.
+/// Called by librdkafka during a poll of the consumer queue, to which `GroupConsumer.commit` directs the answers. The
+/// opaque pointer is the commit's number.
 func onGroupCommit(
     client: OpaquePointer?, code: rd_kafka_resp_err_t,
     offsets: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, opaque: UnsafeMutableRawPointer?

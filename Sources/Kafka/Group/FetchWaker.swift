@@ -2,32 +2,32 @@ internal import CPushmillRdKafka
 internal import Dispatch
 internal import Synchronization
 
-/// Wakes librdkafka's threads for brokers. Where a consumer's queue was full they look only once a second whether there is
-/// room again (`rd_kafka_broker_consumer_serve`), so that a small queue would run dry; any request to its broker wakes one.
-/// On a queue of its own, since librdkafka's questions block.
+/// Wakes librdkafka's broker threads. Once a consumer's queue is full, they check only once a second for room
+/// (`rd_kafka_broker_consumer_serve`), and a small queue would run dry; any request to its broker wakes a thread. It
+/// uses its own dispatch queue because librdkafka's calls block.
 final class FetchWaker: Sendable {
     private struct Leaders {
         var partitions: Set<TopicPartition> = []
-        /// One partition of each leader's.
+        /// One partition of each leader.
         var firsts: [TopicPartition] = []
         var end = ContinuousClock.now
     }
 
-    /// How long leaders are taken for what they were, and how long where that may be wrong.
+    /// How long known leaders are relied on, and how long if they may be wrong.
     private static let validity = Duration.seconds(10)
     private static let doubtfulValidity = Duration.seconds(1)
-    /// For the answers, which say nothing, in milliseconds: a leader with nothing new answers behind a fetch that waits.
+    /// Milliseconds to wait for the answers, which are unused: a leader without news answers after a pending fetch.
     private static let patience: Int32 = 50
 
     private let client: Client
     private let queue = DispatchQueue(label: "pushmill.fetch")
-    /// A wake-up waits for its turn: those that come meanwhile are one with it.
+    /// A wake-up is already queued, and stands for those that come meanwhile.
     private let isDue = Atomic<Bool>(false)
     private let leaders = Mutex(Leaders())
 
     init(_ client: Client) { self.client = client }
 
-    /// Those of the brokers that lead these partitions.
+    /// Wakes the threads of the brokers that lead these partitions.
     func wakeLeaders(of partitions: Set<TopicPartition>) {
         guard !isDue.exchange(true, ordering: .acquiringAndReleasing) else { return }
         queue.async {

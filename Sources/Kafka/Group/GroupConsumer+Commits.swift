@@ -2,8 +2,8 @@ internal import CPushmillRdKafka
 internal import Dispatch
 
 extension GroupConsumer {
-    /// Answered by `commitEnded` of that number, or never: librdkafka keeps commits for a coordinator that is away, and
-    /// begins to read no partition meanwhile (`rd_kafka_assignment_serve`).
+    /// Answered by `commitEnded` with that number, or never: librdkafka keeps commits for a coordinator that is
+    /// unavailable, and starts to read no partition meanwhile (`rd_kafka_assignment_serve`).
     package func commit(_ positions: [Position], number: UInt32) {
         let list = PartitionList(positions)
         let code = rd_kafka_commit_queue(
@@ -12,23 +12,22 @@ extension GroupConsumer {
         sinks.group.events.append(.commitEnded(number: number, CommitAnswer([], error)))
     }
 
-    /// What the group has committed, with metadata; answered by `committed`. An open transaction that will commit others
-    /// is waited for.
+    /// Asks for the group's committed offsets and metadata; answered by `committed`. The answer waits for open
+    /// transactions that are going to commit others.
     package func askCommitted(_ partitions: [TopicPartition]) { committedOffsets.ask(partitions) }
 
-    /// What the log holds, answered by `range` as soon as the partition has a leader.
+    /// Asks which offsets the log holds; answered by `range` as soon as the partition has a leader.
     package func askRange(_ partition: TopicPartition) { ranges.ask(partition) }
 }
 
-/// Asks the coordinator for what is committed, one request at a time, again and again until it is known. For the
-/// consumer's thread.
+/// Asks the coordinator for committed offsets, one request at a time, until they are known. For the consumer's thread.
 final class CommittedOffsets {
-    /// Milliseconds between questions for what is not known yet.
+    /// Milliseconds between requests for offsets that are not known yet.
     static let pause: Int64 = 100
-    /// Another client asks what is not answered by then.
+    /// If there is no answer by then, another client asks.
     private static let patience = Duration.seconds(10)
-    /// In milliseconds, the most that librdkafka takes. Where a question times out while its coordinator is away, 2.0.2 goes
-    /// on with what it has freed once that is back, and ends the process (`rd_kafka_admin_coord_request`).
+    /// In milliseconds, the most that librdkafka accepts. If a request times out while its coordinator is unavailable,
+    /// 2.0.2 uses freed memory once the coordinator is back, which ends the process (`rd_kafka_admin_coord_request`).
     private static let questionTimeout: Int32 = 3_600_000
 
     private var client: Client
@@ -36,13 +35,13 @@ final class CommittedOffsets {
     private let group: String
     private let signal: WakeSignal
     private var queue: OpaquePointer
-    /// By the number of the question: what was asked before a partition was given back, or asked about again, is no answer.
+    /// The last question for each partition. Older answers do not count: it was given back or asked about again since.
     private var wanted: [TopicPartition: UInt64] = [:]
     private var lastQuestion: UInt64 = 0
-    /// The last question that is part of the request under way.
+    /// The last question that is part of the request in flight.
     private var asked: UInt64 = 0
     private var isAsking = false
-    /// The client is not the group's any more.
+    /// `client` was made by `another`: it is not the group's.
     private var isAnother = false
     private var next = ContinuousClock.now
     private var end = ContinuousClock.now
@@ -79,7 +78,7 @@ final class CommittedOffsets {
     }
 
     func take(into events: inout [ConsumerEvent]) {
-        // Of another client than the group's nobody else takes what it tells of its brokers.
+        // Nothing else polls a client that is not the group's for what it reports about its brokers.
         if isAnother { rd_kafka_poll(client.handle, 0) }
         if isAsking, let event = rd_kafka_queue_poll(queue, 0) {
             isAsking = false
@@ -96,16 +95,16 @@ final class CommittedOffsets {
         if !wanted.isEmpty { askIfDue() }
     }
 
-    /// librdkafka 2.0.2 keeps asking a broker that coordinates no more for as long as it is asked again within a quarter
-    /// of an hour (`rd_kafka_coord_cache_get`): another client looks for the one that does. So it does where nobody answers:
-    /// the connection may be one that nothing comes of any more, and the question on it cannot be taken back.
+    /// librdkafka 2.0.2 keeps asking a former coordinator if requests are less than a quarter of an hour apart
+    /// (`rd_kafka_coord_cache_get`); another client looks for the current one. It also helps if no answer comes: the
+    /// connection may be dead, and the request on it cannot be taken back.
     private func takeAnother() {
         end = .now + Self.patience
         guard let other = try? another(), let answers = rd_kafka_queue_new(other.handle) else { return }
         WakeSignal.endWatch(of: queue)
         rd_kafka_queue_destroy(queue)
         signal.watch(answers)
-        // To end a client takes time, and is not this thread's to wait for.
+        // Destroying a client takes time, and this thread must not wait for it.
         let former = Unmanaged.passRetained(client)
         (client, queue) = (other, answers)
         (isAnother, isAsking) = (true, false)
@@ -132,7 +131,7 @@ final class CommittedOffsets {
         asked = lastQuestion
     }
 
-    /// Nothing of a partition whose offset is not stable (UNSTABLE_OFFSET_COMMIT), or that has another error.
+    /// Without partitions whose offset is not stable (UNSTABLE_OFFSET_COMMIT) or that have another error.
     private func answer(in event: OpaquePointer) -> [Position] {
         guard rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NO_ERROR,
             let result = rd_kafka_event_ListConsumerGroupOffsets_result(event)

@@ -1,9 +1,9 @@
 internal import CPushmillRdKafka
 
-/// Which partitions are read, and where. librdkafka's list of what is read is not the group's: a member owns what it was
-/// given (`rkcg_group_assignment`) whether it reads it or not.
+/// Which partitions are read, and from where. What librdkafka reads is not what the group has assigned: a member owns
+/// its assignment (`rkcg_group_assignment`) whether it reads it or not.
 extension GroupConsumer {
-    /// Answers `ConsumerEvent.assigned`: nothing is read of them before `read`.
+    /// Answers `ConsumerEvent.assigned`. Nothing of the partitions is read before `read`.
     package func acceptAssignment() throws(KafkaError) {
         if exchange(&sinks.group.rejoins, with: false) { sinks.joins.expect(since: JoinWatch.now) }
         try client.assign([])
@@ -11,9 +11,9 @@ extension GroupConsumer {
         owners?.begin()
     }
 
-    /// Reads partitions that were assigned from these very offsets, at any time after `acceptAssignment`.
+    /// Reads assigned partitions from exactly these offsets, at any time after `acceptAssignment`.
     package func read(_ positions: [Position]) throws(KafkaError) {
-        // Reading would make librdkafka forget that all is lost (`rd_kafka_cgrp_assignment_clear_lost`); that event comes.
+        // Reading would make librdkafka forget the loss (`rd_kafka_cgrp_assignment_clear_lost`); its event follows.
         guard rd_kafka_assignment_lost(client.handle) == 0 else { return }
         for position in positions where stopping.contains(position.partition) {
             starting[position.partition] = position
@@ -25,7 +25,7 @@ extension GroupConsumer {
         reading.formUnion(fresh.lazy.map(\.partition))
     }
 
-    /// Nothing of them is read any more. Answers `revoked` and `lost` when all that were named there are given back.
+    /// Stops reading them. Answers `revoked` or `lost` once all partitions of that event are given back.
     package func giveBack(_ partitions: [TopicPartition]) throws(KafkaError) {
         committedOffsets.forget(partitions)
         ranges.forget(partitions)
@@ -41,24 +41,24 @@ extension GroupConsumer {
         sinks.group.revoked = nil
         sinks.group.isRevocationLost = false
         let all = exchange(&given, with: []).union(partitions)
-        // librdkafka refuses the whole list for one that it was not told to read (`rd_kafka_assignment_subtract`), and
-        // takes an empty one for an answer.
+        // librdkafka refuses the whole list if it was not told to read one of them (`rd_kafka_assignment_subtract`),
+        // and accepts an empty list as an answer.
         try unassign(all.intersection(reading))
         try catchUp()
     }
 
-    /// Reads on from there; what was fetched is dropped. False when that is not certain: to be asked for again.
+    /// Continues from there; what was fetched is dropped. False if that is uncertain: the caller must try again.
     package func seek(to position: Position) -> Bool {
         guard reading.contains(position.partition), !stopping.contains(position.partition) else { return false }
         let list = PartitionList([position])
-        // A bound of 500 ms: `rd_kafka_seek_partitions` takes what is left in milliseconds for microseconds.
+        // A bound of 500 ms: `rd_kafka_seek_partitions` treats the remaining milliseconds as microseconds.
         if let error = rd_kafka_seek_partitions(client.handle, list.pointer, 500 * 1000) {
             rd_kafka_error_destroy(error)
             return false
         }
         switch list.pointer.pointee.elems[0].err {
         case RD_KAFKA_RESP_ERR_NO_ERROR: return true
-        // The partition stands still, since it was out of its log or has not begun (`RD_KAFKA_TOPPAR_FETCH_NONE`).
+        // The partition is not fetched: it was out of its log or has not begun (`RD_KAFKA_TOPPAR_FETCH_NONE`).
         case RD_KAFKA_RESP_ERR__STATE: return begin(anew: position)
         default: return false
         }
@@ -66,7 +66,7 @@ extension GroupConsumer {
 
     private func begin(anew position: Position) -> Bool {
         pollEvents()
-        // To take it away now would answer the revocation.
+        // Unassigning the partition now would answer the revocation.
         guard sinks.group.revoked == nil else { return false }
         do {
             try stop([position.partition])
@@ -77,19 +77,19 @@ extension GroupConsumer {
         }
     }
 
-    /// Reads nothing of it before the next `read`.
+    /// Stops reading the partition until the next `read`.
     package func stop(_ partition: TopicPartition) throws(KafkaError) {
         pollEvents()
         if sinks.group.revoked == nil {
             try stop([partition])
         } else if reading.contains(partition) {
-            // To take it away now would answer the revocation.
+            // Unassigning it now would answer the revocation.
             stopping.insert(partition)
             starting[partition] = nil
         }
     }
 
-    /// What had to wait for the answer to a revocation.
+    /// Does what had to wait until the revocation was answered.
     private func catchUp() throws(KafkaError) {
         guard !stopping.isEmpty else { return }
         let (stopped, started) = (stopping, starting)
@@ -98,14 +98,14 @@ extension GroupConsumer {
         try read(Array(started.values))
     }
 
-    /// Takes partitions away outside of a revocation.
+    /// Unassigns partitions while no revocation is unanswered.
     private func stop(_ partitions: [TopicPartition]) throws(KafkaError) {
         let read = reading.intersection(partitions)
         guard !read.isEmpty else { return }
         try unassign(read)
         pollEvents()
         guard sinks.group.revoked != nil, !sinks.group.isRevocationLost else { return }
-        // A revocation that came meanwhile may have been answered by that: others may own what it names.
+        // This may have answered a revocation that came meanwhile: other members may own its partitions.
         sinks.group.isRevocationLost = true
         sinks.group.events = sinks.group.events.map {
             guard case .revoked(let all) = $0 else { return $0 }
@@ -113,8 +113,8 @@ extension GroupConsumer {
         }
     }
 
-    /// librdkafka forgets where a partition's records are to go when it stops to read it (`rd_kafka_toppar_fetch_stop`),
-    /// so it must have stopped.
+    /// The partition must have stopped: librdkafka drops its forwarding when it stops fetching it
+    /// (`rd_kafka_toppar_fetch_stop`).
     private func forward(_ partition: TopicPartition) {
         guard let queue = rd_kafka_queue_get_partition(client.handle, partition.topic, partition.partition) else {
             return
@@ -130,21 +130,21 @@ extension GroupConsumer {
 }
 
 extension Client {
-    /// Reads these, too.
+    /// Reads these as well.
     func assign(_ positions: [Position]) throws(KafkaError) {
         let list = PartitionList(positions)
         if let error = rd_kafka_incremental_assign(handle, list.pointer) { throw KafkaError(consuming: error) }
     }
 
-    /// Reads these no more.
+    /// Stops reading these.
     func unassign(_ partitions: [TopicPartition]) throws(KafkaError) {
         let list = PartitionList(partitions)
         if let error = rd_kafka_incremental_unassign(handle, list.pointer) { throw KafkaError(consuming: error) }
         if !partitions.isEmpty { awaitStops() }
     }
 
-    /// librdkafka 2.0.2 ends the process (`rd_kafka_assignment_partition_stopped`) where a partition is taken away again
-    /// before it has stopped for the first time. Who asks twice is answered when that is over.
+    /// librdkafka 2.0.2 aborts the process (`rd_kafka_assignment_partition_stopped`) if a partition is unassigned again
+    /// before its first stop is complete. The second of two queries is answered after that.
     func awaitStops() {
         for _ in 0..<2 {
             var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?

@@ -1,18 +1,18 @@
 internal import CPushmillRdKafka
 
-/// A member of a group, for one thread that never blocks in it. Records come through a queue of their own and events
-/// through another: who wants no records takes none, and is in the group nevertheless.
+/// A member of a group, for one thread that never blocks in it. Records and events come through separate queues: a
+/// caller that takes no records stays in the group.
 package final class GroupConsumer {
     let client: Client
     /// Rebalances, answers to commits, errors of the group.
     let events: OpaquePointer
     /// Records, and errors of their partitions.
     let records: OpaquePointer
-    /// What librdkafka was told to read: less than the group has given at times.
+    /// What librdkafka was told to read: at times less than the group has assigned.
     var reading: Set<TopicPartition> = []
-    /// Given back of a revocation of which others are not yet.
+    /// Partitions of the current revocation that were given back while others of it are not yet.
     var given: Set<TopicPartition> = []
-    /// To be stopped, and read again from there, once a revocation is answered: nothing of them is given out until then.
+    /// Partitions to stop, and where to read on, once a revocation is answered. Until then their records are dropped.
     @exclusivity(unchecked) var stopping: Set<TopicPartition> = []
     var starting: [TopicPartition: Position] = [:]
     let committedOffsets: CommittedOffsets
@@ -20,11 +20,11 @@ package final class GroupConsumer {
     private(set) var owners: OwnerWatch?
     private let signal: WakeSignal
     private let topics = TopicNumbers()
-    /// Nothing is in the record queue that its watch has not told, or will not tell, of.
+    /// Each record in the queue has been reported by its watch, or will be.
     @exclusivity(unchecked) private var isDrained = false
     private var leaving: OpaquePointer?
     private let waker: FetchWaker
-    /// Records and their bytes that were given out since the threads of brokers were last woken, and after how many they are.
+    /// Records and bytes given out since broker threads were last woken, and how many of them cause the next wake-up.
     @exclusivity(unchecked) private var givenOut = (records: 0, bytes: 0)
     private let wakesAfter: (records: Int, bytes: Int)
     private let isStatic: Bool
@@ -32,14 +32,14 @@ package final class GroupConsumer {
 
     var sinks: ClientSinks { client.sinks }
 
-    /// What the promises of delivery rest on. An offset that the log does not hold is an event, never a jump.
+    /// The delivery guarantees rest on these. An offset that the log does not hold is an event, never a jump.
     package static let fixed: [(name: String, value: String)] = [
         ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
         ("partition.assignment.strategy", "cooperative-sticky"), ("isolation.level", "read_committed"),
         ("enable.partition.eof", "false"), ("auto.offset.reset", "error"),
     ]
 
-    /// What librdkafka says against a consumer with all of them.
+    /// Why librdkafka rejects a consumer with these properties and `fixed`; nil if it does not.
     package static func problem(_ properties: ClientProperties) -> KafkaError? {
         Client.problem(RD_KAFKA_CONSUMER, properties.overridden(by: fixed))
     }
@@ -80,7 +80,7 @@ package final class GroupConsumer {
     }
 
     deinit {
-        // An assignment may have come since the last turn.
+        // An assignment may have come since the last poll: `Client.isDestroyable` must know of it.
         if client.isFatal { pollEvents() }
         ranges.close()
         owners?.close()
@@ -97,7 +97,7 @@ package final class GroupConsumer {
 
     // MARK: Waiting
 
-    /// Returns after that time, or when there may be news: an event, and a record unless `records` is false.
+    /// Returns after that time, or when there may be news: an event or, unless `records` is false, a record.
     package func wait(milliseconds: Int64, records: Bool) {
         guard sinks.group.events.isEmpty, isDrained || !records else { return }
         let bound = committedOffsets.isWaiting ? min(milliseconds, CommittedOffsets.pause) : milliseconds
@@ -105,12 +105,12 @@ package final class GroupConsumer {
         isDrained = false
     }
 
-    /// Moves what has come to the end of `all`. To be called each turn: it is what keeps the member in its group.
+    /// Appends new events to `all`. Must be called in each turn: this is what keeps the member in its group.
     package func takeEvents(into all: inout [ConsumerEvent]) {
         pollEvents()
         let group = sinks.group
         if let revoked = group.revoked, !group.isRevocationLost, rd_kafka_assignment_lost(client.handle) != 0 {
-            // Of a loss during a revocation librdkafka tells nobody (`RD_KAFKA_CGRP_REBALANCING`).
+            // librdkafka does not report a loss during a revocation (`RD_KAFKA_CGRP_REBALANCING`).
             group.isRevocationLost = true
             group.events.append(.lost(Array(revoked)))
         }
@@ -128,8 +128,8 @@ package final class GroupConsumer {
 
     // MARK: Records
 
-    /// The next record that was fetched; to be destroyed by the caller. One call of librdkafka each: its batch call
-    /// loses what it holds beside a rebalance or a seek (`rd_kafka_purge_outdated_messages`).
+    /// The next fetched record, which the caller must destroy. One librdkafka call per record: the batch call loses the
+    /// records it holds during a rebalance or a seek (`rd_kafka_purge_outdated_messages`).
     package func nextRecord() -> Record? {
         while let message = rd_kafka_consume_queue(records, 0) {
             if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
@@ -147,7 +147,7 @@ package final class GroupConsumer {
         return nil
     }
 
-    /// Whenever a quarter of what the queue may hold was given out there is room for more.
+    /// Each time a quarter of the queue's capacity was given out, there is room to fetch more.
     private func countGivenOut(_ record: Record) {
         givenOut.records &+= 1
         givenOut.bytes &+= record.value?.count ?? 0
@@ -163,10 +163,10 @@ package final class GroupConsumer {
     /// The name behind `Record.topic`.
     package func topicName(_ number: UInt32) -> String { topics.name(number) }
 
-    /// The number under which records of this topic come.
+    /// The `Record.topic` of records from this topic.
     package func number(ofTopic name: String) -> UInt32 { topics.number(ofName: name) }
 
-    /// Takes over an error that came as a message.
+    /// Destroys a message that carries an error instead of a record, and notes the error.
     private func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
         defer { rd_kafka_message_destroy(message) }
         let code = message.pointee.err
@@ -181,34 +181,33 @@ package final class GroupConsumer {
 
     // MARK: Membership
 
-    /// The group is being joined anew. What is committed now waits behind that in the connection and comes with a
-    /// generation that has passed; librdkafka answers with the loss of every partition. A question to librdkafka's main
-    /// thread, such as `isRenamed`, must not come between this and the commit: that thread sends a join that is due
-    /// when it was woken by anything.
+    /// The member is rejoining. A commit made now waits behind the join request on the connection and arrives with a
+    /// past generation; librdkafka then reports the loss of every partition. Between this check and the commit, nothing
+    /// may query librdkafka's main thread, as `isRenamed` does: any wake-up makes that thread send a join that is due.
     package var isJoining: Bool { sinks.joins.isJoining }
 
-    /// Since when the group has not told what is whose, in nanoseconds of the monotonic clock; nil where it has.
+    /// When the join that is still unanswered began, in nanoseconds of the monotonic clock; nil without one.
     package var joinsSince: UInt64? { sinks.joins.joinsSince }
 
     package var fatalError: KafkaError? { client.fatalError }
 
-    /// What was measured last; see `ClientStatistics`.
+    /// The latest measurements; see `ClientStatistics`.
     package var statistics: StatisticsInbox { sinks.statistics }
 
-    /// The group has this member by another name already, or by none, which the next event tells: what is committed by it
-    /// may be another's, and brokers would take it of a member without a name. Waits for librdkafka's main thread.
+    /// The member's ID has changed or is empty, and the next event will say so. It may commit another member's
+    /// partitions, and brokers accept commits from a member without an ID. Waits for librdkafka's main thread.
     package var isRenamed: Bool {
         guard let name = sinks.group.name else { return false }
         return name != nameOfMember(client.handle)
     }
 
-    /// Begins to leave the group; only `hasLeft` is of use afterwards.
+    /// Starts to leave the group; afterwards only `hasLeft` is of use.
     package func leave() throws(KafkaError) {
         guard leaving == nil else { return }
         guard let queue = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue to leave by") }
         leaving = queue
         owners?.close()
-        // librdkafka waits for the answers that are still owed (`rd_kafka_cgrp_terminate0`).
+        // librdkafka waits for answers that are still outstanding (`rd_kafka_cgrp_terminate0`).
         pollEvents()
         if let revoked = sinks.group.revoked { try? giveBack(Array(revoked)) }
         try? acceptAssignment()
@@ -217,7 +216,7 @@ package final class GroupConsumer {
         if let error = rd_kafka_consumer_close_queue(client.handle, queue) { throw KafkaError(consuming: error) }
     }
 
-    /// To be asked again and again: it may be never, since librdkafka keeps commits for a coordinator that is away.
+    /// Poll it; it may never become true, because librdkafka keeps commits for an unavailable coordinator.
     package var hasLeft: Bool {
         while let leaving, let message = rd_kafka_consume_queue(leaving, 0) { rd_kafka_message_destroy(message) }
         return rd_kafka_consumer_closed(client.handle) != 0
@@ -226,7 +225,7 @@ package final class GroupConsumer {
 
 /// Small numbers for the topics that records come from, so that a record carries no name.
 final class TopicNumbers {
-    // One thread has it, for every record.
+    // Used by one thread, for every record.
     @exclusivity(unchecked) private var names: [String] = []
     @exclusivity(unchecked) private var lastHandle: OpaquePointer?
     @exclusivity(unchecked) private var lastNumber: UInt32 = 0

@@ -2,20 +2,20 @@ internal import CPushmillRdKafka
 internal import Glibc
 internal import Synchronization
 
-/// Whether the group is being joined anew: from the request until the member is told what came of it, however often it is
-/// asked to join once more. librdkafka tells of the begin in no other way than by its requests: not when a member of a
-/// cooperative group learns of a rebalance.
+/// Whether the member is rejoining: from its join request until it is told the result, over any number of further
+/// requests. Only its requests show that librdkafka has begun: nothing reports when a member of a cooperative group
+/// learns of a rebalance.
 final class JoinWatch: Sendable {
-    /// 0 where the group is not being joined.
+    /// The `joinsSince` time; 0 if the member is not joining.
     private let begun = Atomic<UInt64>(0)
     private let hasAsked = Atomic<Bool>(false)
 
-    /// The client has asked to become a member, at least once.
+    /// The client has asked to join at least once.
     var hasBegun: Bool { hasAsked.load(ordering: .acquiring) }
 
     var isJoining: Bool { begun.load(ordering: .acquiring) != 0 }
 
-    /// In nanoseconds of the monotonic clock; nil where the group is not being joined.
+    /// In nanoseconds of the monotonic clock; nil if the member is not joining.
     var joinsSince: UInt64? {
         let time = begun.load(ordering: .acquiring)
         return time == 0 ? nil : time
@@ -27,7 +27,7 @@ final class JoinWatch: Sendable {
         expect(since: Self.now)
     }
 
-    /// The request is about to be sent: it would be seen too late, by another thread.
+    /// A join request is about to be sent: the broker's thread would note it too late.
     func expect(since now: UInt64) {
         _ = begun.compareExchange(expected: 0, desired: now, ordering: .acquiringAndReleasing)
     }
@@ -38,12 +38,12 @@ final class JoinWatch: Sendable {
         return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
-    /// The member was told. False where it did not join since it was told before.
+    /// The member was told the result. False if it has not joined since the previous result.
     func end() -> Bool { begun.exchange(0, ordering: .acquiringAndReleasing) != 0 }
 
     private static let joinGroup: Int16 = 11
 
-    /// By the watch of these sinks, which must live as long as the client that is made with this configuration.
+    /// Reports to `sinks`, which must live as long as the client that is made with this configuration.
     static func begin(_ configuration: OpaquePointer, _ sinks: ClientSinks) {
         rd_kafka_conf_interceptor_add_on_new(configuration, "join", onNew, Unmanaged.passUnretained(sinks).toOpaque())
     }

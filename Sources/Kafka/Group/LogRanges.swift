@@ -1,18 +1,18 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Asks brokers where logs begin and end, on a queue of its own: librdkafka's questions for that block. Partitions
-/// without a leader are asked about apart and hold up no other.
+/// Asks brokers where logs begin and end, on its own dispatch queue because librdkafka's calls block. Partitions
+/// without a leader are asked about separately and delay no other.
 final class LogRanges: Sendable {
     private typealias Answer = (partition: TopicPartition, range: Range<Int64>, number: UInt64)
 
     private struct State {
         var fresh: Set<TopicPartition> = []
-        /// Asked without success.
+        /// Asked about without success.
         var stale: Set<TopicPartition> = []
         var isRetryDue = false
-        /// Of the questions that are open: what was asked before a partition was given back, or asked about again, is no
-        /// answer.
+        /// The number of each partition's open question. Answers to questions from before it was given back or asked
+        /// about again do not count.
         var numbers: [TopicPartition: UInt64] = [:]
         var lastNumber: UInt64 = 0
         var answers: [Answer] = []
@@ -56,7 +56,7 @@ final class LogRanges: Sendable {
         }
     }
 
-    /// Asks no more. What waits to ask has its own hold on the client until it sees that.
+    /// Stops asking. Work that is still queued keeps the client alive until it sees that.
     func close() { state.withLock { $0 = State() } }
 
     private func answer(_ asked: Set<TopicPartition>) {

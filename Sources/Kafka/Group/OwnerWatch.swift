@@ -2,15 +2,15 @@ internal import CPushmillRdKafka
 internal import Dispatch
 internal import Synchronization
 
-/// Looks whether every partition has an owner in the group, once this member, which is static, has come. One that goes away
-/// after it gave a partition back, and before it joined anew, comes back to what the group knows of it: nobody calls for
-/// the rebalance that would give the partition to another (KIP-345 beside KIP-429). Then this member does. On a queue of
-/// its own: librdkafka's questions for that block.
+/// Checks that every partition has an owner in the group, once this static member has joined. If a static member goes
+/// away after it gave a partition back and before it rejoined, it returns to the assignment that the group knows: no
+/// member requests the rebalance that would give the partition to another (KIP-345 with KIP-429). In that case this
+/// member requests it. Uses its own dispatch queue because librdkafka's calls block.
 final class OwnerWatch: Sendable {
-    /// A partition is nobody's for as long as its former owner finishes it, too.
+    /// A partition also has no owner while its former owner finishes it.
     private static var looksInARow: Int { 4 }
     private static var pause: Double { 2 }
-    /// Brokers may not tell: at most so many looks.
+    /// The most looks there are: brokers may never tell.
     private static var patience: Int { 60 }
 
     private struct State {
@@ -34,13 +34,13 @@ final class OwnerWatch: Sendable {
         self.signal = signal
     }
 
-    /// The member was told what is its own.
+    /// The member has been told its partitions.
     func begin() {
         guard state.withLock({ !exchange(&$0.isBegun, with: true) }) else { return }
         lookLater(Look(), left: Self.patience)
     }
 
-    /// Looks no more. What waits to look has its own hold on the client until it sees that.
+    /// Stops looking. Work that is still queued keeps the client alive until it sees that.
     func close() { state.withLock { $0.isClosed = true } }
 
     func take(into events: inout [ConsumerEvent]) {
@@ -81,19 +81,19 @@ final class OwnerWatch: Sendable {
         signal.wake()
     }
 
-    /// librdkafka joins anew for patterns, since it asks for the names of all topics then, and tells what it owns: that is
-    /// why brokers rebalance (`rd_kafka_cgrp_modify_subscription`). What they match is the same. False where it is to be
+    /// A pattern makes librdkafka rejoin, because it asks for all topic names, and report what it owns, which makes
+    /// brokers rebalance (`rd_kafka_cgrp_modify_subscription`). The patterns match the same topics. False if it must be
     /// tried again.
     func subscribe(toPatterns isPattern: Bool) -> Bool {
-        // Held: nothing is asked of a member that leaves. librdkafka answers at once.
+        // Under the lock: nothing is asked of a member that is leaving. librdkafka answers at once.
         state.withLock { state in
-            // Of one that joins without a name librdkafka would end the process, and it brings a rebalance by itself.
+            // If a member joined without an ID, librdkafka would abort the process; its join causes a rebalance anyway.
             guard !state.isClosed, nameOfMember(client.handle)?.isEmpty == false else { return false }
             return (try? client.subscribe(to: isPattern ? topics.map(Self.pattern) : topics)) != nil
         }
     }
 
-    /// Of a topic's name only dots mean something else.
+    /// Of the characters in topic names, only dots have another meaning in a pattern.
     private static func pattern(_ topic: String) -> String {
         "^\(topic.split(separator: ".", omittingEmptySubsequences: false).joined(separator: "[.]"))$"
     }

@@ -2,8 +2,8 @@ internal import CPushmillRdKafka
 internal import Glibc
 internal import Synchronization
 
-/// Where one thread waits for all that may have news for it. librdkafka's own waits would not do: a poll that does not wait
-/// takes the wake-up (`rd_kafka_q_check_yield`) that was meant for the next wait.
+/// Where one thread waits for all of its sources. librdkafka's own waits do not work for that: a poll that does not
+/// wait takes the wake-up (`rd_kafka_q_check_yield`) meant for the next wait.
 package final class WakeSignal: Sendable {
     private enum State {
         static let idle: UInt8 = 0
@@ -31,7 +31,7 @@ package final class WakeSignal: Sendable {
         mutex.deallocate()
     }
 
-    /// Any thread. One atomic exchange while the thread is at work.
+    /// For any thread. Costs one atomic exchange while the waiting thread is at work.
     package func wake() {
         guard state.exchange(State.news, ordering: .sequentiallyConsistent) == State.waiting else { return }
         pthread_mutex_lock(mutex)
@@ -39,7 +39,7 @@ package final class WakeSignal: Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    /// Returns when it was woken since the last call, or after that time. For the one thread that waits.
+    /// Returns once it was woken since the last call, or after that time. For the one thread that waits.
     package func wait(nanoseconds: Int64) {
         let (exchanged, _) = state.compareExchange(
             expected: State.idle, desired: State.waiting, ordering: .sequentiallyConsistent)
@@ -60,7 +60,7 @@ package final class WakeSignal: Sendable {
         }
     }
 
-    /// Wakes when something comes to the queue while it is empty. To be ended before this or the queue is let go.
+    /// Wakes when something arrives in an empty queue. Must be ended before the signal or the queue is released.
     func watch(_ queue: OpaquePointer) {
         rd_kafka_queue_cb_event_enable(queue, onNews, Unmanaged.passUnretained(self).toOpaque())
     }

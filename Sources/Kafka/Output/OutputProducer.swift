@@ -1,26 +1,26 @@
 internal import CPushmillRdKafka
 internal import Dispatch
 
-/// An idempotent producer for one thread that never blocks in it. Nothing overtakes what was refused, unless it is not to
-/// stop at that: at least once a refusal is fatal to the producer (`enable.gapless.guarantee`), in a transaction to the
-/// transaction. All that was queued is reported then, what is on its way with what became of it. That covers no record
-/// that has timed out: at least once `message.timeout.ms` is to be 0.
+/// An idempotent producer for one thread that never blocks in it. Unless it is told otherwise, no record overtakes a
+/// refused one: with at-least-once delivery a refusal is fatal to the producer (`enable.gapless.guarantee`), in a
+/// transaction to the transaction. Everything queued is then reported, records in flight with their result. This does
+/// not cover records that time out: with at-least-once delivery `message.timeout.ms` must be 0.
 package final class OutputProducer {
     private let client: Client
     private let signal: WakeSignal
     private let queue: OpaquePointer
     @exclusivity(unchecked) private var topics: [(name: String, handle: OpaquePointer)] = []
-    /// Reports that were taken within a step of a transaction.
+    /// Reports that were taken during a transaction step.
     @exclusivity(unchecked) private var held: [OutputDelivery] = []
-    /// When brokers were asked for a topic's partitions that were not known.
+    /// When brokers were last asked about a topic's unknown partition.
     @exclusivity(unchecked) private var lastLook: ContinuousClock.Instant?
 
-    /// Idempotence, acks and Java's placement of keys are not a matter of taste here.
+    /// Idempotence, acks and Java's partitioning are not open to configuration.
     package static let fixed: [(name: String, value: String)] = [
         ("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"),
     ]
 
-    /// What librdkafka says against a producer with all of them.
+    /// Why librdkafka rejects a producer with these properties and `fixed`; nil if it does not.
     package static func problem(_ properties: ClientProperties) -> KafkaError? {
         Client.problem(RD_KAFKA_PRODUCER, completed(properties, stopsAtRefusal: true))
     }
@@ -31,13 +31,13 @@ package final class OutputProducer {
         return properties
     }
 
-    /// `signal` is woken by reports. One that does not stop at a refusal stores what comes after a refused record.
+    /// `signal` is woken by reports. Without `stopsAtRefusal`, records after a refused one are still stored.
     package init(
         _ properties: ClientProperties, signal: WakeSignal, stopsAtRefusal: Bool = true, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
         let properties = Self.completed(properties, stopsAtRefusal: stopsAtRefusal)
         self.signal = signal
-        // As events: librdkafka then calls nobody back within the calls that end a transaction.
+        // As events: librdkafka then makes no callback within the calls that end a transaction.
         client = try Client(RD_KAFKA_PRODUCER, properties, log: log) { configuration, _ in
             rd_kafka_conf_set_events(configuration, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_ERROR)
         }
@@ -46,7 +46,7 @@ package final class OutputProducer {
         signal.watch(queue)
     }
 
-    /// What was not reported never is. librdkafka ends its threads when they have time for it, which nobody waits for.
+    /// Outstanding reports never come. librdkafka ends its threads when it can, and no other thread waits for that.
     deinit {
         let client = client
         nonisolated(unsafe) let queue = queue
@@ -71,7 +71,7 @@ package final class OutputProducer {
         try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
 
-    /// Queues one record; key and value are copied, the headers taken over. `partition` nil leaves the choice to the key.
+    /// Queues one record: copies key and value, takes over the headers. Without a `partition` the key decides.
     package func publish(
         to topic: OutputTopic, partition: Int32? = nil, key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?, headers: inout Headers, timestamp: Int64, tag: UInt64
@@ -92,7 +92,7 @@ package final class OutputProducer {
         }
     }
 
-    /// Some may have been added: by itself librdkafka looks for them every five minutes.
+    /// Some may have been added: librdkafka itself checks only every five minutes.
     private func lookForPartitions(of topic: String) {
         let now = ContinuousClock.now
         if let lastLook, now < lastLook + .seconds(5) { return }
@@ -102,11 +102,11 @@ package final class OutputProducer {
         }
     }
 
-    /// Calls the body for each report that has come, in the order of each partition.
+    /// Calls `body` for each report received, in order within each partition.
     package func takeReports(_ body: (OutputDelivery) -> Void) {
         if !held.isEmpty { for report in exchange(&held, with: []) { body(report) } }
         take(body)
-        // What a broker hands back for another attempt after a fatal error nobody else would ever purge
+        // Nothing else would purge what a broker thread hands back for a retry after a fatal error
         // (`rd_kafka_toppar_retry_msgq`).
         if client.isFatal, rd_kafka_outq_len(client.handle) > 0 { purge(all: false) }
     }
@@ -119,7 +119,7 @@ package final class OutputProducer {
             case RD_KAFKA_EVENT_STATS:
                 guard let text = rd_kafka_event_stats(event) else { break }
                 client.sinks.statistics.take(Array(String(cString: text).utf8))
-            // Errors: the log has told of them.
+            // Errors are logged already.
             default: break
             }
             rd_kafka_event_destroy(event)
@@ -133,26 +133,26 @@ package final class OutputProducer {
             returned: error.map { OwnedRecord(message, $0) })
     }
 
-    /// Takes back what is not on its way yet; with `all` also what is, of which it is then not known whether it is
-    /// stored. It is reported.
+    /// Drops records that are not in flight yet; with `all` also those in flight, which may or may not have been
+    /// stored. All of them are reported.
     package func purge(all: Bool) {
         let flags = RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_NON_BLOCKING | (all ? RD_KAFKA_PURGE_F_INFLIGHT : 0)
         rd_kafka_purge(client.handle, flags)
     }
 
-    /// Sends what waits for its batch. Another thread waits a millisecond for the brokers' threads to see it: without that
-    /// they would not (`rd_kafka_flush`).
+    /// Sends records that wait for a batch. Another thread waits a millisecond for it, or the broker threads would not
+    /// notice (`rd_kafka_flush`).
     package func flush() {
         DispatchQueue.global().async { [client] in _ = rd_kafka_flush(client.handle, 1) }
     }
 
-    /// Not reported yet.
+    /// Records not reported yet.
     package var outstanding: Int { Int(rd_kafka_outq_len(client.handle)) + held.count }
 
-    /// The producer will never take a record again.
+    /// If set, the producer will never accept a record again.
     package var fatalError: KafkaError? { client.fatalError }
 
-    /// What was measured last; see `ClientStatistics`.
+    /// The latest measurements; see `ClientStatistics`.
     package var statistics: StatisticsInbox { client.sinks.statistics }
 }
 
@@ -161,26 +161,26 @@ public enum PublishResult: Sendable {
     case refused(KafkaError)
 }
 
-/// A topic of the producer that has named it.
+/// A topic of the producer that returned it.
 package struct OutputTopic: Sendable, Equatable {
     fileprivate let index: Int
 }
 
-/// What became of one record.
+/// The result for one record.
 package struct OutputDelivery {
     package enum Failure: Sendable, Equatable {
-        /// The brokers refuse it, or another of its batch.
+        /// The brokers refuse the record, or another of its batch.
         case refused(reason: String)
-        /// Neither stored nor refused, and worth another attempt: its topic or the brokers are away.
+        /// Neither stored nor refused, and worth a retry: its topic or the brokers are unavailable.
         case unavailable(reason: String)
-        /// Taken back, or the victim of what became of its producer or transaction.
+        /// Purged, or failed because of its producer or transaction.
         case purged
     }
 
     package let tag: UInt64
-    /// Where it was stored; negative where the brokers have not said.
+    /// Its offset in the topic; negative if the brokers have not told it.
     package let offset: Int64
-    /// With its bytes, where it is not known to be stored.
+    /// The record with its bytes, if it is not known to be stored.
     package let returned: OwnedRecord?
 
     /// Why it is not known to be stored.
@@ -197,27 +197,27 @@ package struct OutputDelivery {
 
 package enum TransactionResult: Sendable, Equatable {
     case done
-    /// The same step once more.
+    /// The same step must be repeated.
     case retry(KafkaError)
     /// The transaction must be aborted.
     case abort(KafkaError)
-    /// It must be aborted, and the group does not know this member as it is.
+    /// The transaction must be aborted: the group does not accept this member.
     case notAMember(KafkaError)
-    /// The producer is of no use any more.
+    /// The producer is unusable.
     case failed(KafkaError)
 }
 
-/// Each step waits up to its bound. Reports that come meanwhile are for the next `takeReports`.
+/// Each step waits up to its timeout. Reports that come meanwhile are for the next `takeReports`.
 extension OutputProducer {
-    /// Fences any other producer of the same name, and ends what that has left open.
+    /// Fences any other producer with the same transactional ID, and ends a transaction that it left open.
     package func initializeTransactions(milliseconds: Int32) -> TransactionResult {
         result(of: rd_kafka_init_transactions(client.handle, milliseconds))
     }
 
     package func beginTransaction() -> TransactionResult { result(of: rd_kafka_begin_transaction(client.handle)) }
 
-    /// Makes the group's commit of these positions, with their metadata, part of the transaction. Who the member is in
-    /// the group is asked for anew each time: by a stale answer brokers know that it is no member any more.
+    /// Adds the group's commit of these positions, with metadata, to the transaction. The member's group metadata is
+    /// read anew each time: from stale metadata brokers know that it is no longer a member.
     package func addOffsets(
         _ positions: [Position], of member: GroupConsumer, milliseconds: Int32
     ) -> TransactionResult {
@@ -225,7 +225,7 @@ extension OutputProducer {
             return .notAMember(KafkaError("the group was left"))
         }
         defer { rd_kafka_consumer_group_metadata_destroy(group) }
-        // Looked at behind the metadata, which are of the same name then.
+        // Checked after the metadata was read, which then has the same member ID.
         guard !member.isRenamed else { return .notAMember(KafkaError("the group has lost this member")) }
         let list = PartitionList(positions)
         return result(of: rd_kafka_send_offsets_to_transaction(client.handle, list.pointer, group, milliseconds))
@@ -240,8 +240,8 @@ extension OutputProducer {
         end(milliseconds) { rd_kafka_abort_transaction($0, $1) }
     }
 
-    /// The calls wait until every report was taken, which is for this very thread to do: so they are made anew, which
-    /// goes on where the last one has ended, until they need not wait for reports.
+    /// These calls wait until all reports are taken, and this thread takes them. So each call is short and is repeated,
+    /// continuing where the last one ended, until it need not wait for reports.
     private func end(_ milliseconds: Int32, _ call: (OpaquePointer, Int32) -> OpaquePointer?) -> TransactionResult {
         let clock = ContinuousClock()
         let deadline = clock.now + .milliseconds(Int(milliseconds))
@@ -267,7 +267,7 @@ extension OutputProducer {
 }
 
 extension UnsafeRawBufferPointer? {
-    /// librdkafka tells null from empty by the pointer alone.
+    /// librdkafka tells null from empty only by the pointer.
     var start: UnsafeRawPointer? {
         guard let self else { return nil }
         return self.baseAddress ?? UnsafeRawPointer(bitPattern: 1)

@@ -1,7 +1,7 @@
 internal import CPushmillRdKafka
 internal import Glibc
 
-/// Headers that belong to someone else: valid as long as their owner is.
+/// Borrowed headers, valid as long as their owner is.
 public struct HeaderView {
     let pointer: OpaquePointer
     public let count: Int
@@ -11,8 +11,8 @@ public struct HeaderView {
         count = rd_kafka_header_cnt(pointer)
     }
 
-    /// The n-th header in wire order; a null value is nil. nil beyond the end. A name ends at its first NUL: librdkafka
-    /// does not tell how long it is.
+    /// The header at that index in wire order, nil beyond the end; a null value is nil. A name ends at its first NUL,
+    /// because librdkafka does not tell its length.
     public func entry(_ index: Int) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?)? {
         var name: UnsafePointer<CChar>?
         var value: UnsafeRawPointer?
@@ -26,7 +26,7 @@ public struct HeaderView {
         )
     }
 
-    /// The last header of that name, as duplicates are read; nil for none or a null value.
+    /// The value of the last header of that name, which counts among duplicates; nil for none or a null value.
     public func last(_ name: StaticString) -> UnsafeRawBufferPointer? {
         var value: UnsafeRawPointer?
         var size = 0
@@ -38,7 +38,7 @@ public struct HeaderView {
     }
 }
 
-/// Headers of our own, on their way out.
+/// Headers that we own, for a record to be produced.
 public struct Headers: ~Copyable {
     private var pointer: OpaquePointer?
 
@@ -57,7 +57,7 @@ public struct Headers: ~Copyable {
     public mutating func add(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) {
         guard let start = name.assumingMemoryBound(to: CChar.self).baseAddress else { return }
         if pointer == nil { pointer = rd_kafka_headers_new(8) }
-        // A size of 0 beside a null value means null; librdkafka copies both.
+        // A null pointer with size 0 means null; librdkafka copies name and value.
         _ = rd_kafka_header_add(pointer, start, name.count, value?.baseAddress, value?.count ?? 0)
     }
 
@@ -72,13 +72,13 @@ public struct Headers: ~Copyable {
         }
     }
 
-    /// Removes every header of that name, which a zero byte follows.
+    /// Removes every header of that name. A zero byte must follow the name.
     public mutating func remove(zeroTerminated name: UnsafeRawBufferPointer) {
         guard let pointer, let start = name.baseAddress else { return }
         rd_kafka_header_remove(pointer, start.assumingMemoryBound(to: CChar.self))
     }
 
-    /// Keeps the others in their order, in a list of their own: where one is removed librdkafka moves all behind it.
+    /// Keeps the others in order in a new list: for each removed header, librdkafka would move all that follow.
     public mutating func removeAll(where isRemoved: (UnsafeRawBufferPointer) -> Bool) {
         guard let view else { return }
         var kept = Headers()
@@ -88,7 +88,7 @@ public struct Headers: ~Copyable {
         self = kept
     }
 
-    /// Lends the list to a produce call that takes it over when it succeeds.
+    /// Lends the list to a produce call, which takes ownership if it succeeds.
     mutating func hand(over produce: (OpaquePointer?) -> rd_kafka_resp_err_t) -> rd_kafka_resp_err_t {
         let code = produce(pointer)
         if code == RD_KAFKA_RESP_ERR_NO_ERROR { pointer = nil }

@@ -1,18 +1,18 @@
 internal import CPushmillRdKafka
 
-/// Reads chosen partitions from chosen places, outside of any group: it never joins one and never commits. For one
+/// Reads chosen partitions from chosen offsets, outside any group: it never joins one and never commits. For one
 /// thread.
 public final class PartitionReader {
     let client: Client
     private let queue: OpaquePointer
 
-    /// It reads what is committed, and commits nothing itself.
+    /// Reads only committed records, and commits nothing itself.
     private static let fixed: [(name: String, value: String)] = [
         ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
         ("isolation.level", "read_committed"),
     ]
 
-    /// `properties` are a consumer's. Batches have `ends` if they are told.
+    /// `properties` are a consumer's. Batches have `ends` only with `tellsEnds`.
     public init(
         _ properties: ClientProperties, tellsEnds: Bool = false, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
@@ -33,7 +33,7 @@ public final class PartitionReader {
         try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
 
-    /// What its log holds. Blocks: not for as long as the leader is away, as librdkafka's own question does.
+    /// The offsets that the log holds. Blocks, but not as long as the leader is away, as librdkafka's own query does.
     public func range(of partition: TopicPartition, milliseconds: Int32) throws(KafkaError) -> Range<Int64> {
         let low = try offset(since: Position.beginning, in: partition, milliseconds: milliseconds)
         let high = try offset(since: Position.end, in: partition, milliseconds: milliseconds)
@@ -41,7 +41,7 @@ public final class PartitionReader {
         return low..<max(low, high)
     }
 
-    /// What their logs hold, without those of which no leader is known or answers. Blocks.
+    /// The offsets that the logs hold, without partitions whose leader is unknown or does not answer. Blocks.
     package func ranges(of partitions: Set<TopicPartition>) -> [TopicPartition: Range<Int64>] {
         var all: [TopicPartition: Range<Int64>] = [:]
         client.ranges(of: partitions) { ranges in
@@ -50,8 +50,8 @@ public final class PartitionReader {
         return all
     }
 
-    /// The first offset whose timestamp is not before `time` (milliseconds since 1970, or an end of the log), as the
-    /// brokers' index has it; nil where they name none. Blocks.
+    /// The first offset whose timestamp is not before `time` (milliseconds since 1970, or an end of the log) in the
+    /// brokers' index; nil if they name none. Blocks.
     public func offset(
         since time: Int64, in partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> Int64? {
@@ -64,8 +64,8 @@ public final class PartitionReader {
         return result.position.offset < 0 ? nil : result.position.offset
     }
 
-    /// Takes what is there, or waits for the first of it up to the time-out: full batches under load, no delay when idle.
-    /// Every record must be destroyed by the caller. One call of librdkafka for each: see `GroupConsumer.nextRecord`.
+    /// Takes what is available, or waits for the first of it up to the timeout: full batches under load, no delay when
+    /// idle. The caller must destroy every record. One librdkafka call per record: see `GroupConsumer.nextRecord`.
     public func poll(milliseconds: Int32, limit: Int = 1000) -> RecordBatch {
         var batch = RecordBatch()
         for count in 0..<limit {
@@ -83,11 +83,11 @@ public final class PartitionReader {
         return batch
     }
 
-    /// The record at a position; nil when the log does not hold it. Polls that often for one that nobody lends, each
-    /// time for so long. To be destroyed by the caller, and before the reader.
+    /// The record at a position; nil if the log does not hold it. Polls up to `attempts` times, each for
+    /// `milliseconds`. The caller must destroy it, before the reader.
     public func fetch(_ position: Position, attempts: Int, milliseconds: Int32) throws(KafkaError) -> Record? {
         try read(from: [position])
-        // Nothing beyond it is wanted.
+        // No later records are wanted.
         defer { _ = try? read(from: []) }
         for _ in 0..<attempts {
             guard let record = poll(milliseconds: milliseconds, limit: 1).records.first else { continue }
@@ -100,23 +100,23 @@ public final class PartitionReader {
 }
 
 extension ClientProperties {
-    /// Those of a consumer that joins none.
+    /// The properties of a consumer that joins no group.
     func outsideOfGroups(_ fixed: [(name: String, value: String)], tellsEnds: Bool) -> ClientProperties {
         var properties = overridden(by: fixed)
         properties["enable.partition.eof"] = tellsEnds ? "true" : "false"
-        // librdkafka wants a name even of a consumer that belongs to nobody.
+        // librdkafka requires a group ID even for a consumer without a group.
         properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
         properties["group.instance.id"] = nil
         return properties
     }
 }
 
-/// What one poll has taken.
+/// The result of one poll.
 public struct RecordBatch {
     public fileprivate(set) var records: [Record] = []
-    /// Where partitions were read to their ends, of a reader that is told of it: everything before the offset was read,
-    /// and nothing is there beyond it yet.
+    /// Where partitions were read to their ends, for a reader with `tellsEnds`: everything before the offset was read,
+    /// and nothing follows it yet.
     public fileprivate(set) var ends: [(partition: Int32, offset: Int64)] = []
-    /// Of a partition whose log does not hold what was to be read (`KafkaError.isOffsetOutOfLog`) nothing more comes.
+    /// If a partition's log does not hold the offset to read (`KafkaError.isOffsetOutOfLog`), nothing more comes of it.
     public fileprivate(set) var errors: [(partition: Int32, error: KafkaError)] = []
 }

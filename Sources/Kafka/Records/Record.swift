@@ -2,13 +2,13 @@ internal import CPushmillRdKafka
 internal import Glibc
 
 /// A record lent by librdkafka: its bytes stay where the fetch put them until `destroy()`, which must be called exactly
-/// once, on any thread. Held long, it holds the whole fetch response: who keeps a record makes it `owned`.
+/// once, on any thread. It keeps the whole fetch response in memory: a record that is kept long is made `owned`.
 ///
-/// Unchecked because of its pointers: one thread at a time has a record, since batches hand it on, whether its memory is
-/// lent or its own. What is in it came from outside and changes nothing of that; lengths are those that librdkafka has
-/// checked against the fetch.
+/// `Sendable` is unchecked because of the pointers. One thread at a time has a record, lent or owned, because batches
+/// hand it on. Its content comes from outside and changes nothing of that: librdkafka has checked the lengths against
+/// the fetch.
 public struct Record: @unchecked Sendable {
-    /// The number that a group's consumer has for it; others know what they read.
+    /// The topic's number in a group's consumer. Other readers know their topic.
     public let topic: UInt32
     public let partition: Int32
     public let offset: Int64
@@ -23,14 +23,14 @@ public struct Record: @unchecked Sendable {
 
     private enum Bytes {
         case lent(UnsafeMutablePointer<rd_kafka_message_t>)
-        /// Headers if there are any, in memory where key and value follow.
+        /// The headers, if there are any, in memory that key and value follow.
         case owned(UnsafeMutablePointer<OpaquePointer?>)
     }
 
-    /// Of a header beside its name and its value: librdkafka keeps each in memory of its own, and a list of them.
+    /// Bytes of a header besides name and value: librdkafka allocates each on its own, and a list of them.
     private static var headerSize: Int { 64 }
 
-    /// What the headers take: most of it is for each of them, where they are many and short.
+    /// Memory that the headers take. If they are many and short, most of it is `headerSize` for each.
     package var headerByteCount: Int {
         guard let headers else { return 0 }
         return (0..<headers.count).reduce(0) { count, index in
@@ -50,7 +50,7 @@ public struct Record: @unchecked Sendable {
         }
     }
 
-    /// The same with memory of its own: the lent one has been destroyed.
+    /// The same record in its own memory. Destroys the lent one.
     package func owned() -> Record {
         guard case .lent = bytes else { return self }
         let memory = UnsafeMutableRawPointer.allocate(
@@ -82,8 +82,8 @@ public struct Record: @unchecked Sendable {
         return headers.map { HeaderView($0) }
     }
 
-    /// Takes the headers out of the record, so that they can go on without a copy. They are read from its bytes again when
-    /// they are asked for again.
+    /// Takes the headers out of the record without a copy, to be sent on. librdkafka parses them again if `headers` is
+    /// used afterwards.
     public func detachHeaders() -> Headers {
         guard case .lent(let message) = bytes else { return self.headers.map { Headers(copying: $0) } ?? Headers() }
         var headers: OpaquePointer?
@@ -96,11 +96,11 @@ public struct Record: @unchecked Sendable {
 package final class OwnedRecord: Sendable {
     package let key: [UInt8]?
     package let value: [UInt8]?
-    /// Milliseconds since 1970; -1 for one that comes back.
+    /// Milliseconds since 1970; -1 for a record that the producer returned.
     package let timestamp: Int64
     /// Why it was not stored, if it was published.
     package let error: KafkaError?
-    /// Never changed, so that any thread may copy them.
+    /// Never changes, so any thread may copy it.
     nonisolated(unsafe) private let list: Headers
 
     package var headers: Headers { list.view.map { Headers(copying: $0) } ?? Headers() }
@@ -115,7 +115,7 @@ package final class OwnedRecord: Sendable {
         self.error = error
     }
 
-    /// What comes back. `rd_kafka_message_timestamp` tells nothing of a message with an error.
+    /// A record that was not stored. `rd_kafka_message_timestamp` gives no timestamp of a message with an error.
     convenience init(_ message: UnsafePointer<rd_kafka_message_t>, _ error: KafkaError) {
         let (key, value) = (message.pointee.key, message.pointee.payload)
         var found: OpaquePointer?
@@ -128,7 +128,7 @@ package final class OwnedRecord: Sendable {
     }
 }
 
-/// By the names that `kcat` has for them.
+/// The raw values are `kcat`'s names.
 public enum TimestampKind: String, Sendable {
     case none = "unknown"
     case create
@@ -175,7 +175,7 @@ public struct Position: Hashable, Sendable {
 
     public let partition: TopicPartition
     public let offset: Int64
-    /// What travels with a commit; empty for none.
+    /// Committed with the offset; empty for none.
     public let metadata: String
 
     public init(_ partition: TopicPartition, offset: Int64, metadata: String = "") {
@@ -186,10 +186,10 @@ public struct Position: Hashable, Sendable {
 }
 
 extension TopicPartition {
-    /// Where records of this key are published, as by `OutputProducer` and by Java clients: murmur2.
+    /// Where `OutputProducer` and Java clients publish records with this key: murmur2.
     public init(of key: UnsafeRawBufferPointer, in topic: String, partitions: Int) {
         let count = Int32(clamping: max(1, partitions))
-        // The topic's handle is for partitioners that look at the topic.
+        // Only partitioners that look at the topic need its handle.
         self.init(topic, rd_kafka_msg_partitioner_murmur2(nil, key.baseAddress, key.count, count, nil, nil))
     }
 }
@@ -218,7 +218,7 @@ struct PartitionList: ~Copyable {
 
     var results: [PartitionResult] { PartitionResult.all(in: pointer) }
 
-    /// The list frees it with free(3).
+    /// Copies with malloc(3): the list frees the copy with free(3).
     private static func setMetadata(_ metadata: String, of element: UnsafeMutablePointer<rd_kafka_topic_partition_t>) {
         var metadata = metadata
         metadata.withUTF8 { bytes in
@@ -230,7 +230,7 @@ struct PartitionList: ~Copyable {
     }
 }
 
-/// What an operation on a list came to, for one partition of it.
+/// The result of an operation on a list, for one of its partitions.
 public struct PartitionResult: Sendable {
     public let position: Position
     public let error: KafkaError?
