@@ -1,7 +1,7 @@
-/// Recorded outputs by the place of their input, in a file of SQLite's own that is gone when this is: memory does not
+/// Recorded outputs by the place of their input, in a temporary SQLite file that goes with the index: memory does not
 /// grow with them. For one thread at a time.
 package struct OutputIndex: ~Copyable {
-    /// Where an input stands.
+    /// The position of an input.
     package struct Place: Hashable, Sendable {
         package let topic: String
         package let partition: Int32
@@ -18,11 +18,11 @@ package struct OutputIndex: ~Copyable {
     private let insertPlace: Statement
     private let takeOutput: Statement
     private let database: Database
-    /// Topics are few: their positions stand for their names in the file.
+    /// The file has positions in this array instead of names: topics are few.
     package private(set) var topics: [String] = []
     package private(set) var count: Int64 = 0
 
-    /// An output that comes again for the same input takes the place of the one before.
+    /// Another output for the same input replaces the first.
     package mutating func put(_ bytes: [UInt8], at place: Place) throws(StoreError) {
         count += 1
         try insertOutput.bind(2, bytes.span.bytes)
@@ -32,7 +32,7 @@ package struct OutputIndex: ~Copyable {
         try insertPlace.run(Int64(number), Int64(place.partition), place.offset, count)
     }
 
-    /// The output at this place, which counts as taken from now on.
+    /// Returns the output at this place, and marks it as taken.
     package mutating func take(_ place: Place) throws(StoreError) -> [UInt8]? {
         guard let number = topics.firstIndex(of: place.topic) else { return nil }
         try takeOutput.bind(1, Int64(number))
@@ -43,7 +43,7 @@ package struct OutputIndex: ~Copyable {
         return Array(takeOutput.bytes(0))
     }
 
-    /// What nobody has taken, by topic, partition and offset. Nothing is to be put or taken meanwhile.
+    /// The outputs not taken, by topic, partition and offset. Nothing may be put or taken meanwhile.
     package func left() throws(StoreError) -> Left {
         Left(
             statement: try database.prepare(

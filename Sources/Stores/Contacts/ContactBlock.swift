@@ -1,9 +1,9 @@
 import PushmillLocalization
 import PushmillPayload
 
-/// An owner's contacts in the memory of a table: the number of buckets in 32 bits, the length of the owner in 16, the owner,
-/// where each bucket ends, in 32 bits from where the first begins, and the buckets: entries one after another, about four to
-/// each, in which an identifier's hash says where it is.
+/// An owner's contacts in a table's memory: the number of buckets (32 bits), the owner's length (16), the owner, each
+/// bucket's end as an offset from the first bucket's begin (32 each), then the buckets. The hash of an identifier
+/// selects its bucket, in which about four entries follow each other.
 struct ContactBlock {
     private static let headerSize = 6
     private static let entriesInBucket = 4
@@ -14,13 +14,13 @@ struct ContactBlock {
 
     static func bucketCount(of contacts: Int) -> Int { (contacts + entriesInBucket - 1) / entriesInBucket }
 
-    /// Without its entries.
+    /// The size of a block without its entries.
     static func byteCount(owner: Int, buckets: Int) -> Int { headerSize + owner + buckets * MemoryLayout<UInt32>.size }
 
-    /// The bucket of so many in which an identifier with this hash is.
+    /// The bucket, out of `count`, of an identifier with this hash.
     static func bucket(_ hash: UInt32, of count: Int) -> Int { (Int(hash) * count) >> 32 }
 
-    /// Writes what stands before the entries, except where the buckets end.
+    /// Writes everything before the entries except the ends of the buckets.
     static func write(owner: UnsafeRawBufferPointer, buckets: Int, at start: UnsafeMutableRawPointer) {
         start.storeBytes(of: UInt32(truncatingIfNeeded: buckets), as: UInt32.self)
         start.storeBytes(of: UInt16(truncatingIfNeeded: owner.count), toByteOffset: 4, as: UInt16.self)
@@ -53,11 +53,11 @@ struct ContactBlock {
     }
 }
 
-/// One contact in memory: 8 bits of the identifier's hash, the name's direction, the lengths of both in 16 bits, identifier and
-/// name. The name is clean, and empty for nobody's.
+/// One contact in memory: 8 bits of the identifier's hash, 8 of the name's direction, the lengths of identifier and
+/// name in 16 bits each, then both texts. The name is clean; an empty one stands for no contact.
 struct ContactEntry {
     static let headerSize = 6
-    /// Of each of the texts.
+    /// Bytes of either text.
     static let longest = Int(UInt16.max)
 
     private let start: UnsafeRawPointer
@@ -74,7 +74,7 @@ struct ContactEntry {
         bytes.append(contentsOf: name)
     }
 
-    /// Among those between.
+    /// Searches the entries from `start` to `end`.
     static func find(
         _ id: RawSpan, _ hash: UInt32, from start: UnsafeRawPointer, to end: UnsafeRawPointer
     ) -> ContactEntry? {

@@ -14,13 +14,13 @@ struct ContactLines: ~Copyable {
         do throws(FileFailure) { file = try InputFile(path: path) } catch { throw .unopened(path) }
     }
 
-    /// The size of the file, for those who reserve memory.
+    /// The size of the file, for reserving memory; 0 if it is unknown.
     var fileSize: Int {
         var status = stat()
         return stat(file.path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Gives the next contact; false at the end. Blank lines are passed over.
+    /// Calls `body` with the next contact; false at the end. Skips blank lines.
     mutating func next(
         _ body: (_ owner: RawSpan, _ id: RawSpan, _ name: RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) -> Bool {
@@ -36,7 +36,7 @@ struct ContactLines: ~Copyable {
         return true
     }
 
-    /// What is wrong with the line read last.
+    /// The error for the line read last.
     func failure(_ what: String) -> StoreError { Self.failure(what, file, lines.number) }
 
     private static func failure(_ what: String, _ file: InputFile, _ number: Int) -> StoreError {
@@ -61,8 +61,8 @@ struct ContactLines: ~Copyable {
     }
 }
 
-/// What a JSON object says of a contact: `{"owner": "anna", "id": "c1", "name": "Zoë"}`. Without an owner it belongs to
-/// the shared directory.
+/// The members of a contact's JSON object: `{"owner": "anna", "id": "c1", "name": "Zoë"}`. A contact without an owner
+/// belongs to the shared directory.
 struct ContactMembers: ~Copyable {
     struct Malformed: Error { let what: String }
 
@@ -81,7 +81,7 @@ struct ContactMembers: ~Copyable {
 
     func key() throws(Malformed) -> Key {
         let owner = try string("owner")
-        // Nobody's recipient is empty.
+        // No recipient is empty.
         if let owner, !document.hasText(owner) { throw Malformed(what: "the owner is empty") }
         guard let id = try string("id"), document.hasText(id) else { throw Malformed(what: "no id") }
         return (owner, id)
@@ -103,7 +103,7 @@ struct ContactMembers: ~Copyable {
         _ = try document.withText(of: node) { (text) throws(E) in try body(text.bytes) }
     }
 
-    /// Nil where the member is missing or null.
+    /// Nil if the member is missing or null.
     private func string(_ member: StaticString) throws(Malformed) -> JSONNode? {
         guard let node = document.member(member, of: document.root) else { return nil }
         switch document.kind(of: node) {

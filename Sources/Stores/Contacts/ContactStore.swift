@@ -1,20 +1,20 @@
 import PushmillPayload
 
-/// The contacts in a state file, for those who change them or list them. May be used beside a running service.
+/// The contacts in a state file, for changing or listing them. May be used beside a running service.
 package struct ContactStore: ~Copyable {
-    /// Contacts of one transaction: no writer beside this one waits longer than for that many.
+    /// The most contacts in one transaction, so that other writers need not wait for more than these.
     private static let batchSize = 10_000
-    /// Nor does this process hold more of them than that.
+    /// A batch of contacts ends at this many bytes, which bounds memory.
     private static let batchBytes = 16 << 20
-    /// Of contacts that no partition of a topic stands for: they are served wherever the file is.
+    /// The partition of contacts that belong to no partition of a topic: they are served wherever the file is.
     package static let noPartition: Int32 = -1
 
     private let putName: Statement
     private let removeName: Statement
     let database: Database
 
-    /// One transaction; in it `put` and `remove` are called. Every process that has the file open sees the
-    /// change within a second.
+    /// One transaction, in which `put` and `remove` are called. Every process that has the file open sees the change
+    /// within a second.
     package func change<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try database.transaction { () throws(StoreError) in
             let result = try body()
@@ -36,7 +36,7 @@ package struct ContactStore: ~Copyable {
         try removeName.run()
     }
 
-    /// A change by hand: where the contacts were a topic's, they are not any more.
+    /// A change by hand: afterwards the contacts count as no topic's.
     private func edit<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try change { () throws(StoreError) in
             let result = try body()
@@ -57,8 +57,8 @@ extension ContactStore {
             database: database)
     }
 
-    /// Adds the contacts of a JSON Lines file, or renames them; the same file again changes nothing. `progress` gets the
-    /// number of contacts so far. Returns their number. An error leaves those that `progress` has reported.
+    /// Adds or renames the contacts of a JSON Lines file; the same file again changes nothing. `progress` gets the
+    /// number of contacts so far. Returns their number. After an error, those reported to `progress` stay.
     package func importLines(_ path: String, progress: (Int) -> Void = { _ in }) throws(StoreError) -> Int {
         var lines = try ContactLines(path)
         var total = 0
@@ -75,8 +75,8 @@ extension ContactStore {
         }
     }
 
-    /// Read before they are written: who gives them, such as a query behind a pipe, may take any time, and other writers
-    /// would wait for it.
+    /// Contacts are read before the transaction begins: their source, such as a query behind a pipe, may take any time,
+    /// and other writers would wait for it.
     private static func batch(
         of lines: inout ContactLines
     ) throws(StoreError) -> (contacts: [(owner: [UInt8], id: [UInt8], name: [UInt8])], isLast: Bool) {
@@ -94,9 +94,9 @@ extension ContactStore {
 
     private static func copy(_ bytes: RawSpan) -> [UInt8] { bytes.withUnsafeBytes { Array($0) } }
 
-    /// Gives all contacts, or one owner's, by owner and identifier, as of one moment: as lines that can be imported, many at
-    /// once. Also those of partitions that are not served now: they are here, and an operator who lists them is to be told.
-    /// Returns their number.
+    /// Gives all contacts, or one owner's, as of one moment: by owner and identifier, as lines that can be imported,
+    /// many at once. Includes partitions that are not served: their contacts are in the file, and an operator who lists
+    /// it must see them. Returns the number of contacts.
     package func exportLines(owner: RawSpan? = nil, _ body: ([UInt8]) -> Void) throws(StoreError) -> Int {
         try database.snapshot { () throws(StoreError) in
             let rows = try database.prepare(
@@ -125,8 +125,8 @@ extension ContactStore {
         }
     }
 
-    /// Empties the log beside the file, which a running service holds open and which would keep deleted names while little is
-    /// written. False where somebody is reading contacts for longer than is waited for.
+    /// Empties the write-ahead log, which a running service keeps open, and which would keep deleted names while little
+    /// is written. False if a reader takes longer than the timeout.
     package func clearLog() throws(StoreError) -> Bool { try database.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0 }
 }
 
@@ -139,7 +139,7 @@ extension Statement {
     }
 }
 
-/// JSON Lines that are handed over a batch at a time.
+/// JSON Lines, handed over in batches.
 package struct LineBatch {
     private static let size = 64 << 10
 

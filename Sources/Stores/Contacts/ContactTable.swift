@@ -13,7 +13,7 @@ package final class ContactFile: ContactBook {
         table = try ReloadableFile(path: path) { path, _ in try ContactTable(path: path) }
     }
 
-    /// What has to be watched. A file that cannot be read leaves the contacts that were there.
+    /// The file to watch. If it cannot be read, the contacts stay as they are.
     package var file: any Reloadable { table }
 
     package func prepare(_ owner: RawSpan) { table.withValue { $0.prepare(owner) } }
@@ -23,18 +23,18 @@ package final class ContactFile: ContactBook {
     }
 }
 
-/// Contacts in memory, each owner's in one place: what a look-up touches is the owner's cell in an index that is small, the
-/// beginning of the owner's block, and one bucket in it.
+/// Contacts in memory, each owner's in one block. A lookup touches the owner's cell in a small index, the beginning of
+/// the owner's block, and one bucket in it.
 final class ContactTable: Sendable {
     private static let lineSize = 64
-    /// Of a block, from its beginning: all that most blocks have.
+    /// Lines prefetched from a block's beginning: most blocks have no more.
     private static let preparedLines = 10
 
-    /// Never changed: only to be read, and in the bounds that the builder has written down.
+    /// Never changed, and read only within the bounds that the builder has written.
     private let blocks: [UInt8]
     private let owners: KeyIndex
 
-    /// Of lines with the same owner and identifier the last one counts.
+    /// If lines have the same owner and identifier, the last one counts.
     init(path: String) throws(StoreError) {
         var lines = try ContactLines(path)
         var builder = ContactTableBuilder(capacity: lines.fileSize)
@@ -46,11 +46,11 @@ final class ContactTable: Sendable {
         var owners = KeyIndex()
         blocks = builder.finish(&owners)
         self.owners = owners
-        // What is put together took as much again.
+        // The builder took as much memory again.
         pushmill_allocations_give_back()
     }
 
-    /// Begins to load an owner's block.
+    /// Prefetches an owner's block.
     func prepare(_ owner: RawSpan) {
         guard let block = owners.find(KeyIndex.hash(owner), where: { _ in true }) else { return }
         blocks.withUnsafeBytes { blocks in

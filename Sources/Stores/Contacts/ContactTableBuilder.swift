@@ -1,6 +1,6 @@
 import Glibc
 
-/// Takes contacts in any order and puts each owner's together.
+/// Takes contacts in any order and groups them by owner.
 struct ContactTableBuilder: ~Copyable {
     private struct Owner {
         /// In `names`.
@@ -12,7 +12,7 @@ struct ContactTableBuilder: ~Copyable {
         var buckets: Int { ContactBlock.bucketCount(of: contacts) }
     }
 
-    /// A contact's bucket, among those of all owners, and where its entry is.
+    /// A contact's bucket, among those of all owners, and its entry's offset in `contacts`.
     private typealias Place = (bucket: UInt32, entry: UInt32)
 
     /// Each contact: its owner's number in 32 bits, and its entry.
@@ -21,10 +21,10 @@ struct ContactTableBuilder: ~Copyable {
     private var owners: [Owner] = []
     private var numbers = KeyIndex()
 
-    /// What stays unused of the capacity is never touched, and costs nothing.
+    /// Capacity that stays unused is never touched, and costs nothing.
     init(capacity: Int) { contacts.reserveCapacity(capacity) }
 
-    /// No table takes more than this: where a contact's bucket ends takes no more than its owner's number.
+    /// An upper bound of the table's size: a contact's bucket end takes no more than its owner's number.
     var size: Int {
         contacts.count + names.count + owners.count * ContactBlock.byteCount(owner: 0, buckets: 1)
     }
@@ -54,7 +54,7 @@ struct ContactTableBuilder: ~Copyable {
         return owners.count - 1
     }
 
-    /// Gives the blocks, and adds to the index where each owner's begins.
+    /// Returns the blocks, and adds the offset of each owner's block to the index.
     consuming func finish(_ index: inout KeyIndex) -> [UInt8] {
         var bucketCount = 0
         for number in owners.indices {
@@ -115,7 +115,7 @@ struct ContactTableBuilder: ~Copyable {
                 order.removeFirst()
                 let entry = ContactEntry(base + Int(place.entry))
                 let id = entry.id
-                // The last one counts.
+                // The last contact of an identifier counts, and comes first in this order.
                 if ContactEntry.find(id.bytes, KeyIndex.hash(id.bytes), from: start, to: end) != nil { continue }
                 UnsafeMutableRawBufferPointer(start: end, count: entry.bytes.count).copyMemory(from: entry.bytes)
                 end += entry.bytes.count
@@ -131,7 +131,7 @@ struct ContactTableBuilder: ~Copyable {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// Asks the kernel to map what lies in whole huge pages as such. Nothing in there may have been touched yet.
+    /// Asks the kernel for huge pages where whole ones fit. None of them may have been touched yet.
     fileprivate func adviseHugePages() {
         let page = 2 << 20
         guard let baseAddress else { return }

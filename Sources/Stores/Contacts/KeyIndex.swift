@@ -1,6 +1,6 @@
 import PushmillPayload
 
-/// Finds entries that somebody else keeps and has numbered, by a hash of their keys.
+/// Finds entries, which the caller keeps and numbers, by a hash of their keys.
 ///
 /// Open addressing with linear probing. A cell holds 32 bits of hash and the entry's number plus one; 0 is empty.
 struct KeyIndex: ~Copyable, Sendable {
@@ -19,7 +19,7 @@ struct KeyIndex: ~Copyable, Sendable {
         UInt32(truncatingIfNeeded: hash(second, after: hash(first, after: 0)))
     }
 
-    /// Of the process's own, so that nobody outside can choose keys that collide.
+    /// Random for each process, so that outsiders cannot choose keys that collide.
     private static let secret = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
 
     private static func hash(_ key: RawSpan, after state: UInt64) -> UInt64 {
@@ -50,7 +50,7 @@ struct KeyIndex: ~Copyable, Sendable {
         var hole = Int(hash) & mask
         while Self.entry(cells[hole]) != entry { hole = (hole + 1) & mask }
         count -= 1
-        // What probing had pushed beyond the hole moves back into it.
+        // Cells that probing had pushed beyond the hole move back into it.
         var at = hole
         while true {
             at = (at + 1) & mask

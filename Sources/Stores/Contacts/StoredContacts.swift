@@ -2,15 +2,15 @@ package import PushmillLocalization
 package import PushmillStages
 import Synchronization
 
-/// The contacts in a state file, behind a cache. What another process changes there is seen within a second.
+/// The contacts in a state file, behind a cache. Changes by other processes are seen within a second.
 package final class StoredContacts: ContactBook {
-    /// Two shards' threads seldom meet in one of so many.
+    /// With this many, the threads of two engine shards seldom need the same one.
     private static let shardCount = 8
 
     private let shards: [Shard]
     private let time: TimeSource
 
-    /// `capacity` contacts are kept in memory.
+    /// Keeps up to `capacity` contacts in memory.
     package init(_ state: StateFile, capacity: Int = 65_536, time: TimeSource = .system) throws(StoreError) {
         var shards: [Shard] = []
         for _ in 0..<Self.shardCount { shards.append(try Shard(state, capacity: capacity / Self.shardCount)) }
@@ -79,7 +79,7 @@ extension CachedReader {
         nextLook = now + .seconds(1)
     }
 
-    /// Empty where there is none.
+    /// Empty if there is none.
     private func name(_ owner: RawSpan, _ id: RawSpan) throws(StoreError) -> [UInt8] {
         try nameQuery.bind(1, owner)
         try nameQuery.bind(2, id)
@@ -91,16 +91,16 @@ extension CachedReader {
     }
 }
 
-/// A contact that was asked for. The name is clean, and empty for one who turned out to be nobody's.
+/// A contact that was looked up. The name is clean; it is empty if no such contact exists.
 struct CachedContact {
-    /// Owner, identifier and name in one piece of memory: that of most contacts is cold.
+    /// Owner, identifier and name in one piece of memory, because most contacts' memory is cold.
     private let bytes: [UInt8]
     private let ownerCount: Int
     private let keyCount: Int
     private let direction: TextDirection
     /// Of owner and identifier.
     let hash: UInt32
-    /// Asked for since the hand of the cache's clock came by.
+    /// Looked up since the hand of the cache's clock passed.
     fileprivate var isRecent = false
 
     init(_ owner: RawSpan, _ id: RawSpan, _ hash: UInt32, name: [UInt8]) {
@@ -113,7 +113,7 @@ struct CachedContact {
 
     var byteCount: Int { bytes.count }
 
-    /// False for nobody's contact.
+    /// False if no such contact exists.
     func giveName(_ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
         guard keyCount < bytes.count else { return false }
         body(bytes.span.extracting(droppingFirst: keyCount), direction)
@@ -128,8 +128,8 @@ struct CachedContact {
     }
 }
 
-/// The contacts that were asked for last, and those that turned out to be nobody's. Bounded, in number and,
-/// because what is asked for comes from senders, in bytes.
+/// The contacts looked up last, including those that turned out not to exist. Bounded in number and, because senders
+/// choose what is looked up, in bytes.
 struct ContactCache: ~Copyable {
     /// Bytes. A longer contact is not kept.
     private static let longest = 512
@@ -150,7 +150,7 @@ struct ContactCache: ~Copyable {
         return entries[found]
     }
 
-    /// Remembers what was unknown.
+    /// Adds a contact that the cache does not know.
     mutating func insert(_ contact: CachedContact) {
         guard contact.byteCount <= Self.longest else { return }
         if entries.count < capacity {

@@ -2,30 +2,30 @@ import PushmillPayload
 
 /// The contacts of a state file as the copy of a compacted topic, and how far that was read. For one thread.
 ///
-/// A record's key is `{"owner": "anna", "id": "c1"}`, its value `{"name": "Zoë"}`; no value deletes the contact. Where
-/// the topic is co-partitioned with the input, its partitions come and go: each has contacts of its own, which no record
-/// of another changes, and only those of partitions that are served are found.
+/// A record's key is `{"owner": "anna", "id": "c1"}`, its value `{"name": "Zoë"}`; no value deletes the contact. If the
+/// topic is co-partitioned with the input, its partitions come and go: each has its own contacts, which no record of
+/// another changes, and only contacts of served partitions are found.
 package struct TopicContacts: ~Copyable {
-    /// Compaction may drop a deletion a day after it was written, unless configured otherwise: who has seen nothing for
-    /// so long may have missed one.
+    /// Milliseconds. Unless configured otherwise, compaction may drop a deletion a day after it was written: after an
+    /// absence this long, a reader may have missed one.
     private static let longestAbsence = Int64(12 * 3600 * 1000)
 
     private let topic: String
     private let cluster: String
     private let isCoPartitioned: Bool
-    /// Some of the contacts may be gone from the topic: it is read from its beginning.
+    /// Some of the contacts may be gone from the topic, which is being read from its beginning.
     private var hasUnseen: Bool
     private let store: ContactStore
 
-    /// Forgets the contacts of another source. Gives the partitions, of so many that the topic has, that are to be read anew,
-    /// since they may have missed a deletion. `now` is in milliseconds since 1970.
+    /// Forgets contacts of another source. Of the topic's `count` partitions, returns those that must be read again
+    /// because they may have missed a deletion. `now` is in milliseconds since 1970.
     package mutating func discardStale(partitions count: Int, now: Int64) throws(StoreError) -> Set<Int32> {
         let all = Set(0..<Int32(clamping: count))
         guard try isSource() else {
             try claim()
             return all
         }
-        // What was seen at a time that is still to come was seen by a wrong clock, nobody knows when.
+        // A time in the future was written by a wrong clock, so it is unknown when the partition was seen.
         let query = try store.database.prepare(
             "SELECT partition FROM contact_position WHERE seen<=? OR seen>? OR partition>=?")
         try query.bind(1, now &- Self.longestAbsence)
@@ -35,12 +35,12 @@ package struct TopicContacts: ~Copyable {
         while try query.step() { stale.insert(Int32(truncatingIfNeeded: query.integer(0))) }
         guard !stale.isEmpty else { return [] }
         try startOver(stale)
-        // There is nothing that could name theirs again. Where they cannot be told apart the partitions that are left may.
+        // Removed partitions can name no contact again. Without co-partitioning, those that are left may do so.
         if isCoPartitioned || count == 0 { try complete(stale.filter { $0 >= count }) }
         return isCoPartitioned ? stale : all
     }
 
-    /// The last record of each partition that the contacts contain.
+    /// The last record of each partition that the contacts include.
     package func positions() throws(StoreError) -> [Int32: RecordPosition] {
         let query = try store.database.prepare("SELECT partition, offset, timestamp FROM contact_position")
         var positions: [Int32: RecordPosition] = [:]
@@ -52,8 +52,8 @@ package struct TopicContacts: ~Copyable {
         return positions
     }
 
-    /// These partitions are to be read from their beginning; where their contacts cannot be told apart, all. What is there
-    /// stays until `complete`.
+    /// These partitions are to be read from their beginning; if contacts have no partition, all are. Existing contacts
+    /// stay until `complete`.
     package mutating func startOver(_ partitions: Set<Int32>) throws(StoreError) {
         let places = places(of: partitions)
         let note = try store.database.prepare(
@@ -68,13 +68,13 @@ package struct TopicContacts: ~Copyable {
         hasUnseen = true
     }
 
-    /// Under which numbers the store has their contacts: one for all where these cannot be told apart.
+    /// The numbers under which the store has their contacts: a single one for all if contacts have no partition.
     private func places(of partitions: some Collection<Int32>) -> [Int64] {
         isCoPartitioned ? partitions.map { Int64($0) } : [Int64(ContactStore.noPartition)]
     }
 
-    /// These partitions have been read to their ends; without partitions of their own, all have. What no record has named
-    /// since `startOver` is gone.
+    /// These partitions have been read to their ends; if contacts have no partition, all have. Deletes contacts that no
+    /// record has named since `startOver`.
     package mutating func complete(_ partitions: some Collection<Int32>) throws(StoreError) {
         guard hasUnseen, !partitions.isEmpty else { return }
         let places = places(of: partitions)
@@ -93,7 +93,7 @@ package struct TopicContacts: ~Copyable {
         hasUnseen = try store.database.integer("SELECT 1 FROM contact_unseen") != nil
     }
 
-    /// From now on contacts of these partitions are found, and of no others. The contacts of a whole topic always are.
+    /// From now on only contacts of these partitions are found. Without co-partitioning all are always found.
     package func serve(only partitions: Set<Int32>) throws(StoreError) {
         guard isCoPartitioned else { return }
         let put = try store.database.prepare("INSERT INTO contact_served VALUES(?)")
@@ -103,7 +103,7 @@ package struct TopicContacts: ~Copyable {
         }
     }
 
-    /// Puts what the records say into the contacts, all in one transaction. Gives those that say nothing of a contact.
+    /// Applies the records to the contacts, all in one transaction. Returns the records that are not valid contacts.
     package func apply(_ records: [TopicRecord], now: Int64) throws(StoreError) -> [RefusedRecord] {
         try store.change { () throws(StoreError) in
             try checkSource()
@@ -111,8 +111,8 @@ package struct TopicContacts: ~Copyable {
         }
     }
 
-    /// These partitions have been read to their ends. Until they have, deletions may be missed that were written since
-    /// their reading began.
+    /// These partitions have been read to their ends. Before that, deletions written since their reading began may be
+    /// missed.
     package func see(_ partitions: Set<Int32>, now: Int64) throws(StoreError) {
         try store.database.transaction { () throws(StoreError) in
             try checkSource()
@@ -159,7 +159,7 @@ package struct TopicContacts: ~Copyable {
         return refused
     }
 
-    /// No name is a deletion.
+    /// A nil name is a deletion.
     private func read(
         _ record: TopicRecord, _ key: inout ContactMembers, _ value: inout ContactMembers
     ) throws(ContactMembers.Malformed) -> (ContactMembers.Key, name: JSONNode?) {
@@ -185,7 +185,7 @@ package struct TopicContacts: ~Copyable {
         }
     }
 
-    /// Throws when contacts were changed by hand meanwhile.
+    /// Throws if contacts were changed by hand meanwhile.
     private func checkSource() throws(StoreError) {
         guard try isSource() else {
             throw .damaged(path: store.database.path, what: "its contacts are no longer those of the topic \(topic)")
@@ -217,12 +217,12 @@ extension TopicContacts {
     }
 }
 
-/// A record of a compacted topic that is kept as a copy here, in memory that somebody else holds.
+/// A record of a compacted topic that is copied here. The caller holds its memory.
 package typealias TopicRecord = (
     position: RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
 )
 
-/// A record that does not say what records of its topic say, and why.
+/// A record that is not valid in its topic, and why.
 package struct RefusedRecord: Sendable, Equatable {
     package let position: RecordPosition
     package let what: String

@@ -1,10 +1,10 @@
-/// The connection of one owner to a file of counts, and what it says in SQL.
+/// One owner's connection to a count file, and its SQL.
 struct CountConnection: ~Copyable {
     private static let version = 2
-    /// Milliseconds. Messages wait meanwhile, and what cannot be written now is written later.
+    /// Milliseconds. Messages wait meanwhile, and a write that fails is repeated later.
     private static let patience: Int32 = 500
 
-    /// The hash is in the order of its bytes, so that rows sorted by it are next to each other.
+    /// The hash is stored big-endian, so that rows sorted by it are next to each other.
     private static let schema = """
         CREATE TABLE counts(
             account BLOB PRIMARY KEY, count INTEGER NOT NULL, source INTEGER NOT NULL, incarnation INTEGER NOT NULL)
@@ -22,19 +22,19 @@ struct CountConnection: ~Copyable {
     private let find: Statement
     private let put: Statement
     private let note: Statement
-    /// Grows with each opening: who opened the file earlier writes nothing any more.
+    /// Grows with each opening: connections opened earlier write nothing more.
     private let owner: Int64
     let secret: AccountSecret
     /// As they were when it was opened.
     let position: RecordPosition?
     let highest: CountState?
 
-    /// Throws `damaged` where the file is not of this identity. The secret is for one that is made.
+    /// Throws `damaged` if the file is not of this identity. The secret is only for a new file.
     static func open(
         path: String, identity: String, secret: AccountSecret
     ) throws(StoreError) -> CountConnection {
         let database = try Database.open(path: path, patience: patience)
-        // The file is a copy: after a crash of the machine it may lack its last transactions, as long as it is whole.
+        // The file is a copy: after a crash of the machine it may lack its last transactions, but must be intact.
         try database.execute(
             "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-1024; PRAGMA mmap_size=0; "
                 + "PRAGMA journal_size_limit=4194304")
@@ -93,7 +93,7 @@ struct CountConnection: ~Copyable {
         )
     }
 
-    /// Nobody has opened it since.
+    /// No other connection has opened the file since.
     func isOwner() throws(StoreError) -> Bool { try database.integer("SELECT owner FROM meta") == owner }
 
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) throws(StoreError) {

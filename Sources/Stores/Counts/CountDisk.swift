@@ -1,31 +1,31 @@
-/// The file behind the counts of one partition. A copy of the changelog: it may be lost at any time, but never wrong.
+/// The file behind one partition's counts, a copy of the changelog: it may be lost at any time, but is never wrong.
 package protocol CountDisk: AnyObject {
-    /// What accounts are hashed with: the same for as long as the file is there, or this is.
+    /// The secret for hashing accounts: the same as long as the file or this object exists.
     var secret: AccountSecret { get }
 
-    /// The changelog's record up to which it has everything; nil where it has nothing.
+    /// The changelog's record up to which the file has everything; nil if it has nothing.
     var position: RecordPosition? { get }
 
-    /// The highest of all states that were ever written since it was begun, by incarnation and offset.
+    /// The highest of all states written since the file was begun, by incarnation and offset.
     var highest: CountState? { get }
 
-    /// Another owner has opened or made the file since: this one keeps nothing any more.
+    /// Another owner has opened or made the file since: this one keeps nothing more.
     var isTaken: Bool { get }
 
-    /// Calls the body for each of the accounts that is there, in their order, all in one transaction. False when the file
-    /// cannot be read.
+    /// Calls `body` for each of the accounts that the file has, in their order, all in one transaction. False if the
+    /// file cannot be read.
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool
 
-    /// Keeps counts and position together or not at all. The accounts are sorted, each is there once. A nil position keeps
-    /// the one before. False when that failed: to be tried again, or begun anew.
+    /// Writes counts and position together or not at all. The accounts are sorted and unique. A nil position keeps the
+    /// previous one. False if that failed: the caller must try again, or clear the file.
     func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool
 
     /// Forgets everything.
     func clear() -> Bool
 }
 
-/// Who is counted: a hash of the changelog's key with a secret of the file's own. Tables rely on its bits being spread
-/// evenly.
+/// An account that is counted: a hash of the changelog's key with the file's own secret. Tables rely on its bits being
+/// spread evenly.
 public struct AccountHash: Hashable, Sendable, Comparable {
     public var high: UInt64
     public var low: UInt64
@@ -46,14 +46,14 @@ public struct AccountHash: Hashable, Sendable, Comparable {
 
 /// A count and the event that led to it. Of two states of one account the later one is right, wherever it was written.
 public struct CountState: Hashable, Sendable, Comparable {
-    /// What a state can be, so that an account takes 32 bytes of memory.
+    /// Upper limits of a state, so that an account takes 32 bytes of memory.
     public static let highestIncarnation: UInt32 = 1 << 12 - 1
     public static let highestOffset: Int64 = 1 << 46 - 2
 
     public var count: Int32
-    /// Grows each time that the partition's log is made anew: offsets of an earlier one say nothing.
+    /// Grows each time the partition's log is recreated: offsets of an earlier log mean nothing.
     public var incarnation: UInt32
-    /// Of the last event counted; -1 where that is not known.
+    /// The offset of the last event counted; -1 if it is unknown.
     public var offset: Int64
 
     public init(count: Int32, incarnation: UInt32 = 0, offset: Int64 = -1) {
@@ -62,15 +62,15 @@ public struct CountState: Hashable, Sendable, Comparable {
         self.offset = offset
     }
 
-    /// By the event alone: two that come of the same event are equally late.
+    /// Compares the events alone: two states from the same event are equally late.
     public static func < (left: CountState, right: CountState) -> Bool {
         left.incarnation != right.incarnation
             ? left.incarnation < right.incarnation : left.offset < right.offset
     }
 }
 
-/// Where a record of a compacted topic stands. The timestamp tells it from one that has its offset in a log of the same name
-/// made later.
+/// The position of a record in a compacted topic. The timestamp tells it from a record that has the same offset in a
+/// log of the same name made later.
 package struct RecordPosition: Hashable, Sendable {
     package let partition: Int32
     package let offset: Int64
@@ -83,7 +83,7 @@ package struct RecordPosition: Hashable, Sendable {
     }
 }
 
-/// What accounts are hashed with, so that nobody outside can choose keys that collide. SipHash-2-4 of 128 bits.
+/// The secret that accounts are hashed with: outsiders cannot choose keys that collide. SipHash-2-4 of 128 bits.
 public struct AccountSecret: Equatable, Sendable {
     let first: UInt64
     let second: UInt64
@@ -95,7 +95,7 @@ public struct AccountSecret: Equatable, Sendable {
         self.second = second
     }
 
-    /// Of a changelog's key.
+    /// Hashes a key of the changelog.
     public func hash(_ key: UnsafeRawBufferPointer) -> AccountHash {
         var state = SipState(first, second)
         let whole = key.count & ~7

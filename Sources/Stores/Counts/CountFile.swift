@@ -3,10 +3,10 @@ import Synchronization
 
 /// The counts of one partition in a SQLite file. Used by one thread.
 ///
-/// A file of another cluster, changelog or version, or one that is damaged, is set aside and begun anew. A damaged one only
-/// by `clear`: until then it answers nothing, since what it had is missing. One that a full disk does not let be opened, or
-/// for which there is no descriptor, is removed. The file is made by the first write: of a thousand partitions that an
-/// instance is given most may never have one.
+/// A file of another cluster, changelog or version, or a damaged one, is set aside and a new one begun. If damage is
+/// found after opening, only `clear` does that: until then the file answers nothing, because what it had is missing. If
+/// the disk is too full to open a file, or no descriptor is left, the file is removed. The first write makes the file:
+/// of a thousand partitions that an instance is assigned, most may never have one.
 package final class CountFile: CountDisk {
     /// For the log.
     package enum News: Equatable, Sendable {
@@ -17,17 +17,17 @@ package final class CountFile: CountDisk {
     }
 
     package let path: String
-    /// Of what the file is a copy.
+    /// What the file is a copy of.
     private let identity: String
-    /// Nil where there is no file yet, and where it could not be opened, so that nobody knows what is there.
+    /// Nil if there is no file yet, or if it could not be opened and its content is unknown.
     private var connection: CountConnection?
     private let descriptors: CountDescriptors
     private var lease: CountDescriptors.Lease?
     private var isAbsent = true
     private var isDamaged = false
     private var news: [News] = []
-    /// Several shards of this process may open, make and remove a partition's file, of which one has lost it and does not
-    /// know.
+    /// Held while a file is opened, made or removed: several shards of this process may do that to one partition's
+    /// file, if a shard has lost the partition and does not know it.
     private static let names = Mutex(())
 
     package private(set) var secret = AccountSecret.random
@@ -53,7 +53,7 @@ package final class CountFile: CountDisk {
                 try setAside("\(error)")
                 try connect()
             } catch let error where error.isLack {
-                // Not even its owner can be noted in it. What it has stands in the changelog too.
+                // Not even its owner can be written into it. Its content is in the changelog too.
                 report(error)
                 try AsideFile.remove(path)
                 isAbsent = true
@@ -63,7 +63,7 @@ package final class CountFile: CountDisk {
         }
     }
 
-    /// What happened since the last call: at most one failure of a kind.
+    /// The news since the last call: at most one failure of a kind.
     package func takeNews() -> [News] {
         defer { news = [] }
         return news
@@ -104,12 +104,12 @@ package final class CountFile: CountDisk {
         }
     }
 
-    /// Where nobody has made it meanwhile.
+    /// Makes the file if no other owner has made it meanwhile.
     private func make() -> Bool {
         Self.names.withLock { _ in
             do throws(StoreError) {
                 guard access(path, F_OK) != 0 else { throw .inUse(path: path) }
-                // Copies may be lost at any time, and their folder with them.
+                // The copies may be lost at any time, and their folder with them.
                 if let slash = path.lastIndex(of: "/") { mkdir(String(path[..<slash]), 0o700) }
                 try connect()
             } catch {
@@ -122,7 +122,7 @@ package final class CountFile: CountDisk {
         }
     }
 
-    /// Only its owner does that, and only of a file that it knows.
+    /// Only the owner removes the file, and only one that it has opened.
     private func remove() throws(StoreError) {
         guard let isOwner = try connection?.isOwner() else { throw .unopened(path: path, error: EBADF) }
         guard isOwner else { throw .inUse(path: path) }
@@ -148,7 +148,7 @@ package final class CountFile: CountDisk {
     }
 
     private func connect() throws(StoreError) {
-        // A log that is left of another file would be taken for this one's.
+        // A log that is left over from another file would be taken for this one's.
         if access(path, F_OK) != 0 { try AsideFile.remove(path) }
         guard let lease = descriptors.take() else { throw .unopened(path: path, error: EMFILE) }
         let opened = try CountConnection.open(path: path, identity: identity, secret: secret)
@@ -162,10 +162,10 @@ package final class CountFile: CountDisk {
     }
 }
 
-/// Connections to files of counts have three descriptors each, and three quarters of the process's together: without one
-/// left no broker is connected to, and no probe answered.
+/// Connections to count files take three descriptors each, and at most three quarters of the process's: without one
+/// left, no broker could be connected to, and no probe answered.
 final class CountDescriptors: Sendable {
-    /// Of one connection, given back with the value.
+    /// For one connection; destroying the lease gives it back.
     final class Lease {
         private let all: CountDescriptors
 
@@ -185,7 +185,7 @@ final class CountDescriptors: Sendable {
         return Int(clamping: limit.rlim_cur) / 4
     }
 
-    /// nil where there are as many as there may be.
+    /// nil if the limit is reached.
     func take() -> Lease? {
         guard connections.add(1, ordering: .relaxed).newValue <= most else {
             connections.subtract(1, ordering: .relaxed)
@@ -195,15 +195,15 @@ final class CountDescriptors: Sendable {
     }
 }
 
-/// Where the files behind the counts are, one for each partition of the input.
+/// The folder of the count files, one for each partition of the input.
 package struct CountFolder: Sendable {
     package let path: String
     let cluster: String
     let changelog: String
     private let descriptors: CountDescriptors
 
-    /// Makes the folder where there is none. The cluster's identifier and the changelog's topic are those
-    /// of which files are a copy.
+    /// Makes the folder if there is none. The files are copies of this changelog topic in the cluster with this
+    /// identifier.
     package init(
         path: String, cluster: String, changelog: String, mostConnections: Int? = nil
     ) throws(StoreError) {
@@ -214,15 +214,15 @@ package struct CountFolder: Sendable {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .unopened(path) }
     }
 
-    /// The file of a partition. Never fails: what cannot be opened answers nothing until it is opened anew.
+    /// The file of a partition. Never fails: a file that cannot be opened answers nothing until it is opened again.
     package func open(topic: String, partition: Int32) -> CountFile {
         CountFile(
             path: "\(path)/\(Self.fileName(topic, partition))",
             identity: "\(topic)-\(partition) by \(changelog) at the cluster \(cluster)", descriptors)
     }
 
-    /// Kafka lets topics be named of letters, digits and `._-` alone. A name of other bytes, and a long one, is cut and told
-    /// apart by its hash: a file's name may have 255 bytes with all that SQLite adds.
+    /// Kafka allows only letters, digits and `._-` in a topic's name. A name with other bytes, or a long one, is cut
+    /// and told apart by its hash: a file's name may have 255 bytes, with all that SQLite adds.
     static func fileName(_ topic: String, _ partition: Int32) -> String {
         let plain = topic.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
         if plain.utf8.count == topic.utf8.count, plain.utf8.count <= 180 { return "\(topic)-\(partition).sqlite" }

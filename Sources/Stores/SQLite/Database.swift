@@ -6,16 +6,16 @@ package struct Database: ~Copyable {
     package let path: String
     private let handle: OpaquePointer
 
-    /// Each of a thousand partitions has a connection, and most of these a few pages.
+    /// Each of a thousand partitions has a connection, and most connections have a few pages.
     private static let isPrepared: Void = pushmill_sqlite_take_pages_singly()
 
-    /// Creates the file if it is not there. Every commit is on the disk when it returns (WAL, `synchronous=FULL`). Writers
-    /// of one file take turns: `patience` is how many milliseconds one waits for its own.
+    /// Creates the file if it does not exist. Every commit is on disk when it returns (WAL, `synchronous=FULL`).
+    /// Writers of one file take turns: `patience` is how many milliseconds one waits for its turn.
     package static func open(path: String, patience: Int32 = 10_000) throws(StoreError) -> Database {
-        // For its owner only, whatever the process's mask is; what SQLite puts beside it has the same mode. Only a file that
-        // is not there yet is opened here: to close another one's descriptor would give up SQLite's locks.
+        // Only the owner has access, whatever the umask; SQLite's files beside it get the same mode. Only a file that
+        // does not exist yet is opened here: closing another one's descriptor would release SQLite's locks.
         let made = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        // One without a name is SQLite's own to make.
+        // SQLite itself creates a file without a name.
         guard made >= 0 || errno == EEXIST || path.isEmpty else { throw .unopened(path) }
         if made >= 0 { close(made) }
         _ = isPrepared
@@ -50,26 +50,26 @@ package struct Database: ~Copyable {
         return Statement(handle: statement, path: path)
     }
 
-    /// The first number of the first row; nil where there is no row.
+    /// The first number of the first row; nil if there is no row.
     func integer(_ sql: String) throws(StoreError) -> Int64? {
         let query = try prepare(sql)
         return try query.step() ? query.integer(0) : nil
     }
 
-    /// Throws where a page is not what was written there: a query meets it only where it needs that page. Reads the whole
-    /// file, a million contacts in a seventh of a second.
+    /// Throws if a page is damaged: a query would notice that only if it needs the page. Reads the whole file, a
+    /// million contacts in a seventh of a second.
     func check() throws(StoreError) {
         let query = try prepare("PRAGMA quick_check(1)")
         guard try query.step(), query.text(0) != "ok" else { return }
         throw .damaged(path: path, what: query.text(0))
     }
 
-    /// All of it or nothing. The write lock is taken at once, so that what `body` reads is still so when it writes.
+    /// All of it or nothing. Takes the write lock at once, so that what `body` reads is still true when it writes.
     package func transaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try enclose("BEGIN IMMEDIATE", body)
     }
 
-    /// Reads a single moment of the file and keeps nobody from writing.
+    /// Reads the file as of one moment, and blocks no writer.
     package func snapshot<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try enclose("BEGIN", body)
     }
@@ -83,7 +83,7 @@ package struct Database: ~Copyable {
             try execute("COMMIT")
             return result
         } catch {
-            // A full disk may have rolled back already; a second failure would hide the first.
+            // If the disk is full, SQLite may have rolled back already; a second failure would hide the first.
             if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
             throw error
         }
@@ -93,14 +93,14 @@ package struct Database: ~Copyable {
     package var changes: Int { Int(sqlite3_changes64(handle)) }
 }
 
-/// A prepared statement, made once and used again and again by the thread of its connection.
+/// A prepared statement, made once and reused by the thread of its connection.
 package struct Statement: ~Copyable {
     fileprivate let handle: OpaquePointer
     fileprivate let path: String
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Arguments are numbered from 1 and stay until they are bound anew. The bytes are copied.
+    /// Arguments are numbered from 1 and stay until they are bound again. The bytes are copied.
     package func bind(_ index: Int32, _ bytes: RawSpan) throws(StoreError) {
         let code = bytes.withUnsafeBytes { bytes in
             // A null pointer would bind NULL, not the empty blob.
@@ -118,7 +118,7 @@ package struct Statement: ~Copyable {
         try check(sqlite3_bind_int64(handle, index, number))
     }
 
-    /// Goes to the next row; false at the end, where the statement is ready to be run again.
+    /// Goes to the next row; false at the end, after which the statement can be run again.
     package func step() throws(StoreError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW:
@@ -139,7 +139,7 @@ package struct Statement: ~Copyable {
         while try step() {}
     }
 
-    /// Gives up the rows that are left.
+    /// Drops the rows that are left.
     package func reset() { sqlite3_reset(handle) }
 
     /// The columns of the row that `step` went to, numbered from 0.
@@ -149,7 +149,7 @@ package struct Statement: ~Copyable {
         sqlite3_column_text(handle, column).map { String(cString: $0) } ?? ""
     }
 
-    /// The bytes are good until the next step or reset.
+    /// The bytes are valid until the next step or reset.
     package func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         let start = sqlite3_column_blob(handle, column)
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
@@ -165,9 +165,9 @@ package struct Statement: ~Copyable {
     }
 }
 
-/// What can go wrong with what must survive.
+/// What can go wrong with stored state.
 package enum StoreError: Error, Equatable {
-    /// SQLite refused; `sql` is the statement, or what was attempted where there is none.
+    /// SQLite failed; `sql` is the statement, or what was attempted if there is none.
     case sqlite(path: String, code: Int32, message: String, sql: String)
     /// Another process holds the file.
     case inUse(path: String)
@@ -175,7 +175,7 @@ package enum StoreError: Error, Equatable {
     case unopened(path: String, error: Int32)
     /// A newer version wrote the file.
     case newerSchema(path: String, found: Int, known: Int)
-    /// A file of lines that we were given, not written by us.
+    /// A line in a file that was given to us, not written by us.
     case unreadableLine(path: String, line: Int, what: String)
     /// What the file holds is not what was written there.
     case damaged(path: String, what: String)
@@ -184,7 +184,7 @@ package enum StoreError: Error, Equatable {
 extension StoreError: CustomStringConvertible {
     package var description: String {
         switch self {
-        // SQLite puts a file without a name where it finds room for it.
+        // SQLite chooses the folder of a file without a name.
         case .sqlite("", let code, let message, let sql):
             "a temporary file (TMPDIR says where, else it is in /var/tmp): \(message) (SQLite \(code)) at: \(sql)"
         case .sqlite(let path, let code, let message, let sql): "\(path): \(message) (SQLite \(code)) at: \(sql)"
@@ -200,18 +200,18 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError {
-    /// The one place where an error of SQLite becomes one of ours.
+    /// The only place where an error of SQLite becomes one of ours.
     init(_ code: Int32, path: String, handle: OpaquePointer?, sql: String) {
         let message = handle.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)
         self = .sqlite(path: path, code: code, message: message.map { String(cString: $0) } ?? "", sql: sql)
     }
 
-    /// What the system says of the call that has just failed.
+    /// The system's error for the call that has just failed.
     static func unopened(_ path: String) -> StoreError {
         .unopened(path: path, error: errno)
     }
 
-    /// The file will not get better: what it holds is not ours, or broken.
+    /// The file will not recover: what it holds is not ours, or damaged.
     package var isDamage: Bool {
         switch self {
         case .damaged, .newerSchema: true
@@ -221,7 +221,7 @@ extension StoreError {
         }
     }
 
-    /// Nothing is wrong with the file: the disk has no room for what every opening writes, or the process no descriptor.
+    /// The file is fine: the disk has no room for what every opening writes, or the process has no descriptor left.
     package var isLack: Bool {
         switch self {
         case .sqlite(_, let code, _, _):

@@ -1,21 +1,21 @@
 import Glibc
 
-/// The embedded state of one service: contacts, and how far their topic was read. Lends connections to those who keep them;
-/// who reads or changes contacts needs no lock. That is for what stands beside the file, the counts of partitions.
+/// The embedded state of one service: contacts, and how far their topic was read. Callers keep their connections.
+/// Reading or changing contacts needs no lock: the lock is for the counts of partitions, in files beside it.
 package final class StateFile: Sendable {
     package enum Access: Sendable {
-        /// Only this process uses what stands beside the file; throws `inUse` where another does.
+        /// Only this process uses the files beside this one; throws `inUse` if another process does.
         case alone
         case shared
     }
 
     package let path: String
-    /// Where the file that was there before is now, and why.
+    /// Where an unusable file was moved to, and why.
     package let setAside: (path: String, reason: String)?
     private let lock: FileLock?
 
-    /// Creates the file, or brings an older one up to date. `isCopy`: what it holds stands elsewhere too, so that one which is
-    /// damaged or too new is set aside and begun anew.
+    /// Creates the file, or updates an older one. With `isCopy` its content is also stored elsewhere: a file that is
+    /// damaged or too new is set aside, and a new one begun.
     package init(path: String, access: Access, isCopy: Bool = false) throws(StoreError) {
         self.path = path
         self.lock = access == .alone ? try FileLock(for: path) : nil
@@ -33,15 +33,15 @@ package final class StateFile: Sendable {
     package func connect() throws(StoreError) -> Database { try Database.open(path: path) }
 }
 
-/// An advisory lock that one process at a time can hold. The system gives it back when the process ends, however it
-/// ends; the file stays.
+/// An advisory lock that one process at a time can hold. The system releases it when the process ends, however it ends;
+/// the file stays.
 ///
-/// SQLite's own locks sit on the database file and would be lost if anyone here opened and closed that too, so this is
-/// a file beside it.
+/// SQLite's own locks are on the database file, and would be lost if any code here opened and closed that file too. So
+/// this is a separate file.
 package struct FileLock: ~Copyable, Sendable {
     private let descriptor: Int32
 
-    /// Throws `inUse` at once where another process holds it.
+    /// Throws `inUse` at once if another process holds it.
     package init(for path: String) throws(StoreError) {
         let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .unopened(path) }
@@ -58,9 +58,9 @@ package struct FileLock: ~Copyable, Sendable {
     deinit { close(descriptor) }
 }
 
-/// A SQLite file that is of no use here, set aside for an operator to look at, with the log that belongs to it.
+/// Sets an unusable SQLite file aside, with the log that belongs to it, for an operator to look at.
 enum AsideFile {
-    /// Gives where it is now. Of one file the last two are kept.
+    /// Returns its new path. The last two of each file are kept.
     static func move(_ path: String) throws(StoreError) -> String {
         let aside = "\(path).aside-1"
         try move(aside, to: "\(path).aside-2")
@@ -68,7 +68,7 @@ enum AsideFile {
         return aside
     }
 
-    /// All that SQLite has of it.
+    /// Removes the file and what SQLite has beside it.
     static func remove(_ path: String) throws(StoreError) {
         for suffix in ["", "-wal", "-shm"] {
             guard unlink(path + suffix) == 0 || errno == ENOENT else { throw .unopened(path + suffix) }
@@ -79,18 +79,18 @@ enum AsideFile {
         try remove(other)
         guard rename(path, other) == 0 || errno == ENOENT else { throw .unopened(path) }
         guard rename("\(path)-wal", "\(other)-wal") == 0 || errno == ENOENT else { throw .unopened(path) }
-        // Who still has it open would share the index of its log with the file that gets its name.
+        // A connection still open to it would share the index of its log with the next file of that name.
         guard unlink("\(path)-shm") == 0 || errno == ENOENT else { throw .unopened("\(path)-shm") }
     }
 }
 
-/// The tables of a state file. The file knows its version; each step leads from one version to the next. From the
-/// fifth on a step adds, and leaves what the release before reads and writes as it is: so a file of the next release is used
-/// by this one as it stands.
+/// The tables of a state file. The file knows its version; each step leads from one version to the next. From the fifth
+/// on, a step only adds, and leaves alone what the previous release reads and writes: each release can use a file of
+/// the next one unchanged.
 enum Schema {
     static let steps = [
-        // The owner "*" is the shared directory. The revision grows when contacts change.
-        // There is a source, and its positions, where the contacts are those of a topic.
+        // The owner "*" is the shared directory. The revision grows when contacts change. If the contacts are those of
+        // a topic, there is a source and its positions.
         """
         CREATE TABLE contact(
             owner BLOB NOT NULL, id BLOB NOT NULL, name BLOB NOT NULL, PRIMARY KEY(owner, id)) WITHOUT ROWID;
@@ -101,10 +101,10 @@ enum Schema {
         CREATE TABLE contact_revision(id INTEGER PRIMARY KEY CHECK(id=1), revision INTEGER NOT NULL);
         INSERT INTO contact_revision VALUES(1, 0);
         """,
-        // Tables of counts, which have files of their own now. The step stays, so that the schema keeps its number.
+        // Stands for tables of counts, which have their own files. The step stays, so that the schema keeps its number.
         "",
-        // Contacts of one partition of a topic beside those of another; what belongs to none is in -1, always served. When
-        // a partition was last known to its end is its own.
+        // Contacts of each partition of a topic; those of no partition are in -1, always served. Each partition has its
+        // own time when it was last read to its end.
         """
         ALTER TABLE contact RENAME TO former_contact;
         CREATE TABLE contact(
@@ -119,7 +119,7 @@ enum Schema {
         ALTER TABLE contact_source DROP COLUMN seen;
         ALTER TABLE contact_source ADD COLUMN is_copartitioned INTEGER NOT NULL DEFAULT 0;
         """,
-        // Contacts that a reading of their topic from its beginning has not named yet.
+        // Contacts that no record has named yet while their topic is read from its beginning.
         """
         CREATE TABLE contact_unseen(
             partition INTEGER NOT NULL, owner BLOB NOT NULL, id BLOB NOT NULL,
@@ -130,7 +130,7 @@ enum Schema {
     static func prepare(_ database: borrowing Database, steps: [String] = Schema.steps) throws(StoreError) {
         if try version(of: database, known: steps.count) >= steps.count { return }
         try database.transaction { () throws(StoreError) in
-            // Another process may have been here since, of the next release too.
+            // Another process may have been here since, perhaps one of the next release.
             let found = try version(of: database, known: steps.count)
             for step in steps.dropFirst(found) { try database.execute(step) }
             try database.execute("PRAGMA user_version=\(max(found, steps.count))")
