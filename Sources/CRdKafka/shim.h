@@ -2,7 +2,7 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
-/// One record: the variadic call cannot be made from Swift. The value and key are copied; on success `headers` (may be
+/// Produces one record, because Swift cannot make the variadic call. Copies value and key; on success `headers` (may be
 /// NULL) belongs to librdkafka, on failure still to the caller.
 static inline rd_kafka_resp_err_t pushmill_produce(rd_kafka_t *client, rd_kafka_topic_t *topic, int32_t partition,
                                                    const void *key, size_t key_size, const void *value,
@@ -15,7 +15,7 @@ static inline rd_kafka_resp_err_t pushmill_produce(rd_kafka_t *client, rd_kafka_
                              RD_KAFKA_V_END);
 }
 
-/// The next requests of this kind to one broker of a mock cluster fail: another variadic call.
+/// Makes the next `count` requests of this kind to one broker of a mock cluster fail: another variadic call.
 static inline void pushmill_mock_fail(rd_kafka_mock_cluster_t *cluster, int32_t broker, int16_t request,
                                       rd_kafka_resp_err_t error, int count) {
     while (count-- > 0) rd_kafka_mock_broker_push_request_error_rtts(cluster, broker, request, 1, error, 0);

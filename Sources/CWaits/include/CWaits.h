@@ -1,3 +1,3 @@
 #pragma once
 
-// There is nothing to call: what `CWaits.c` defines takes the place of a function of the C library.
+// Nothing here to call: `CWaits.c` replaces a function of the C library.
