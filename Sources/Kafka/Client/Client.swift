@@ -98,7 +98,7 @@ final class Client: Sendable {
         // A client that has failed accepts no answer to an assignment (`rd_kafka_cgrp_handle_assign_op`): destroying it
         // would wait for that forever, using a full core.
         guard !sinks.group.isAssigning else { return false }
-        // Destroying waits for what leaving waits for: commits to an unavailable coordinator may block it forever.
+        // Destroying waits as leaving does: commits to an unavailable coordinator may block it forever.
         return !sinks.group.isLeaving || rd_kafka_consumer_closed(handle) != 0
     }
 

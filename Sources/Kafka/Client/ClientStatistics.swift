@@ -87,8 +87,8 @@ public struct ClientStatistics: Sendable {
     }
 }
 
-/// The latest statistics of a client. They arrive during a poll, which only stores them; they are decoded when they are
-/// asked for.
+/// The latest statistics of a client. They arrive during a poll, so they are only stored then, and decoded when they
+/// are read.
 package final class StatisticsInbox: Sendable {
     /// The text as it came, until `latest` is read; then the decoded statistics.
     private let content = Mutex<(text: [UInt8]?, known: ClientStatistics?)>((nil, nil))

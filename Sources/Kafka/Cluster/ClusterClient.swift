@@ -23,7 +23,7 @@ public final class ClusterClient: Sendable {
         return client.sinks.refusal.withLock { $0 } ?? error
     }
 
-    /// The ID of the cluster, if brokers tell it. Blocks.
+    /// The ID of the cluster, if brokers report it. Blocks.
     public func clusterID(milliseconds: Int32) -> String? {
         guard let text = rd_kafka_clusterid(client.handle, milliseconds) else { return nil }
         defer { free(text) }
@@ -34,7 +34,7 @@ public final class ClusterClient: Sendable {
         try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
 
-    /// A topic setting, such as `max.message.bytes`, by topic, as far as brokers tell it. Blocks.
+    /// A topic setting, such as `max.message.bytes`, by topic, as far as brokers report it. Blocks.
     public func setting(_ name: String, ofTopics topics: [String], milliseconds: Int32) -> [String: String] {
         if client.lacksController(milliseconds: milliseconds) { return [:] }
         var resources = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
@@ -92,7 +92,7 @@ public final class ClusterClient: Sendable {
         if code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS, let error = KafkaError(ifAny: code) { throw error }
     }
 
-    /// The number of members that a group has now; nil if brokers do not tell. Blocks.
+    /// The number of members that a group has now; nil if brokers do not report it. Blocks.
     package func memberCount(ofGroup group: String, milliseconds: Int32) throws(KafkaError) -> Int? {
         try client.groups(named: group, milliseconds: milliseconds) { $0.reduce(0) { $0 + Int($1.member_cnt) } }
     }

@@ -2,7 +2,7 @@ internal import CPushmillRdKafka
 
 /// Queries about a group. Like those of `Metadata`, they block the caller.
 extension Client {
-    /// Calls `body` with the groups of that name: one or none. nil if brokers do not tell.
+    /// Calls `body` with the groups of that name: one or none. nil if brokers do not report groups.
     func groups<Answer>(
         named group: String, milliseconds: Int32, _ body: (UnsafeBufferPointer<rd_kafka_group_info>) -> Answer
     ) throws(KafkaError) -> Answer? {

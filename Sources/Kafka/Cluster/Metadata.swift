@@ -37,7 +37,7 @@ extension Client {
         return led
     }
 
-    /// Gives the begin and end of these logs, leader by leader, without leaders that are unknown or do not answer.
+    /// Calls `body` with the ranges of these logs, leader by leader, without leaders that are unknown or do not answer.
     func ranges(
         of partitions: Set<TopicPartition>, _ body: ([(partition: TopicPartition, range: Range<Int64>)]) -> Void
     ) {

@@ -4,7 +4,7 @@ internal import CPushmillRdKafka
 package enum ConsumerEvent: Sendable, Equatable {
     /// Must be answered with `acceptAssignment`. Comes with each rebalance, mostly without any partition.
     case assigned([TopicPartition])
-    /// Must be finished and committed; `giveBack` of all of them is then the answer.
+    /// Must be finished and committed, then answered by `giveBack` of all of them.
     case revoked([TopicPartition])
     /// Like `revoked`, but other members may own them already: nothing of them may be committed.
     case lost([TopicPartition])
@@ -14,7 +14,7 @@ package enum ConsumerEvent: Sendable, Equatable {
     /// A negative offset: nothing was committed.
     case committed([Position])
     case commitEnded(number: UInt32, CommitAnswer)
-    /// The log does not hold the offset to be read: nothing of the partition is read before a seek.
+    /// The log does not hold the offset to be read: the partition is not read until a seek.
     case outOfLog(TopicPartition)
     case range(TopicPartition, Range<Int64>)
     /// For the log: no member owned these, so the group was made to rebalance.

@@ -78,7 +78,7 @@ final class CommittedOffsets {
     }
 
     func take(into events: inout [ConsumerEvent]) {
-        // Nothing else polls a client that is not the group's for what it reports about its brokers.
+        // Nothing else polls a client other than the group's for its reports about brokers.
         if isAnother { rd_kafka_poll(client.handle, 0) }
         if isAsking, let event = rd_kafka_queue_poll(queue, 0) {
             isAsking = false

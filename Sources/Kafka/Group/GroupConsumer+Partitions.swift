@@ -3,7 +3,7 @@ internal import CPushmillRdKafka
 /// Which partitions are read, and from where. What librdkafka reads is not what the group has assigned: a member owns
 /// its assignment (`rkcg_group_assignment`) whether it reads it or not.
 extension GroupConsumer {
-    /// Answers `ConsumerEvent.assigned`. Nothing of the partitions is read before `read`.
+    /// Answers `ConsumerEvent.assigned`. The partitions are not read until `read`.
     package func acceptAssignment() throws(KafkaError) {
         if exchange(&sinks.group.rejoins, with: false) { sinks.joins.expect(since: JoinWatch.now) }
         try client.assign([])

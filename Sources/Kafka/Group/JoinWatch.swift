@@ -3,8 +3,8 @@ internal import Glibc
 internal import Synchronization
 
 /// Whether the member is rejoining: from its join request until it is told the result, over any number of further
-/// requests. Only its requests show that librdkafka has begun: nothing reports when a member of a cooperative group
-/// learns of a rebalance.
+/// requests. librdkafka shows the beginning only by its requests: it reports nothing when a member of a cooperative
+/// group learns of a rebalance.
 final class JoinWatch: Sendable {
     /// The `joinsSince` time; 0 if the member is not joining.
     private let begun = Atomic<UInt64>(0)

@@ -10,7 +10,7 @@ final class OwnerWatch: Sendable {
     /// A partition also has no owner while its former owner finishes it.
     private static var looksInARow: Int { 4 }
     private static var pause: Double { 2 }
-    /// The most looks there are: brokers may never tell.
+    /// The most looks: brokers may never report the owners.
     private static var patience: Int { 60 }
 
     private struct State {
@@ -93,7 +93,7 @@ final class OwnerWatch: Sendable {
         }
     }
 
-    /// Of the characters in topic names, only dots have another meaning in a pattern.
+    /// In a pattern, the only characters of topic names with a special meaning are dots.
     private static func pattern(_ topic: String) -> String {
         "^\(topic.split(separator: ".", omittingEmptySubsequences: false).joined(separator: "[.]"))$"
     }

@@ -1,10 +1,10 @@
 internal import CPushmillRdKafka
 internal import Dispatch
 
-/// An idempotent producer for one thread that never blocks in it. Unless it is told otherwise, no record overtakes a
-/// refused one: with at-least-once delivery a refusal is fatal to the producer (`enable.gapless.guarantee`), in a
-/// transaction to the transaction. Everything queued is then reported, records in flight with their result. This does
-/// not cover records that time out: with at-least-once delivery `message.timeout.ms` must be 0.
+/// An idempotent producer for one thread that never blocks in it. With `stopsAtRefusal`, no record overtakes a refused
+/// one: with at-least-once delivery a refusal is fatal to the producer (`enable.gapless.guarantee`), in a transaction
+/// to the transaction. Everything queued is then reported, records in flight with their result. This does not cover
+/// records that time out: with at-least-once delivery `message.timeout.ms` must be 0.
 package final class OutputProducer {
     private let client: Client
     private let signal: WakeSignal
@@ -217,7 +217,7 @@ extension OutputProducer {
     package func beginTransaction() -> TransactionResult { result(of: rd_kafka_begin_transaction(client.handle)) }
 
     /// Adds the group's commit of these positions, with metadata, to the transaction. The member's group metadata is
-    /// read anew each time: from stale metadata brokers know that it is no longer a member.
+    /// read anew each time: stale metadata shows brokers that it is no longer a member.
     package func addOffsets(
         _ positions: [Position], of member: GroupConsumer, milliseconds: Int32
     ) -> TransactionResult {

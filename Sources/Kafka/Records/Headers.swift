@@ -12,7 +12,7 @@ public struct HeaderView {
     }
 
     /// The header at that index in wire order, nil beyond the end; a null value is nil. A name ends at its first NUL,
-    /// because librdkafka does not tell its length.
+    /// because librdkafka does not report its length.
     public func entry(_ index: Int) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?)? {
         var name: UnsafePointer<CChar>?
         var value: UnsafeRawPointer?

@@ -117,6 +117,6 @@ public struct RecordBatch {
     /// Where partitions were read to their ends, for a reader with `tellsEnds`: everything before the offset was read,
     /// and nothing follows it yet.
     public fileprivate(set) var ends: [(partition: Int32, offset: Int64)] = []
-    /// If a partition's log does not hold the offset to read (`KafkaError.isOffsetOutOfLog`), nothing more comes of it.
+    /// If a partition's log does not hold the offset to read (`KafkaError.isOffsetOutOfLog`), no more comes from it.
     public fileprivate(set) var errors: [(partition: Int32, error: KafkaError)] = []
 }

@@ -27,7 +27,7 @@ public struct Record: @unchecked Sendable {
         case owned(UnsafeMutablePointer<OpaquePointer?>)
     }
 
-    /// Bytes of a header besides name and value: librdkafka allocates each on its own, and a list of them.
+    /// Bytes of a header besides name and value: librdkafka allocates each separately, and a list of them.
     private static var headerSize: Int { 64 }
 
     /// Memory that the headers take. If they are many and short, most of it is `headerSize` for each.
@@ -82,7 +82,7 @@ public struct Record: @unchecked Sendable {
         return headers.map { HeaderView($0) }
     }
 
-    /// Takes the headers out of the record without a copy, to be sent on. librdkafka parses them again if `headers` is
+    /// Takes the headers out of the record, without a copy if it is lent. librdkafka parses them again if `headers` is
     /// used afterwards.
     public func detachHeaders() -> Headers {
         guard case .lent(let message) = bytes else { return self.headers.map { Headers(copying: $0) } ?? Headers() }
@@ -168,7 +168,7 @@ public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
 
 /// A place in a partition, as it is committed or assigned: the next offset to read.
 public struct Position: Hashable, Sendable {
-    /// Where nothing was committed.
+    /// The offset if nothing was committed.
     public static let none: Int64 = -1001
     public static let beginning: Int64 = -2
     public static let end: Int64 = -1

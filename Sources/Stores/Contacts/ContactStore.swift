@@ -158,7 +158,7 @@ package struct LineBatch {
         lines.removeAll(keepingCapacity: true)
     }
 
-    /// Hands over the rest; gives the number of all lines.
+    /// Hands over the rest and returns the number of all lines.
     package mutating func finish(handOver: ([UInt8]) -> Void) -> Int {
         if !lines.isEmpty { handOver(lines) }
         return count

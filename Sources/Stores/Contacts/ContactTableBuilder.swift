@@ -100,7 +100,7 @@ struct ContactTableBuilder: ~Copyable {
         return order
     }
 
-    /// Writes an owner's block; gives its length.
+    /// Writes an owner's block and returns its length.
     private static func write(
         _ owner: Owner, _ name: UnsafeRawBufferPointer, _ contacts: UnsafeRawBufferPointer,
         _ order: inout ArraySlice<Place>, at block: UnsafeMutableRawPointer
