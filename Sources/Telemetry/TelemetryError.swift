@@ -1,6 +1,6 @@
 import Glibc
 
-/// What can go wrong when the logs and pages are started. A number is the `errno` of the call that failed.
+/// Errors of starting the log or the admin endpoint, or of probing one. Numbers are the `errno` of the failed call.
 public enum TelemetryError: Error, Equatable, Sendable {
     case invalidListenAddress(String)
     /// The address, and the system's reason.

@@ -3,39 +3,39 @@ import Glibc
 
 /// Drives libmicrohttpd. Everything in here, handlers and streams included, runs on the one thread that calls `run`.
 final class AdminLoop {
-    /// How often streams that wait are asked again, in nanoseconds.
+    /// How often waiting streams are checked for new lines, in nanoseconds.
     private static let interval: Int64 = 100_000_000
-    /// Of libmicrohttpd, one after the other while connections are closed.
+    /// Bound on the `MHD_run` calls in a row while connections are being closed.
     private static let runsAtOnce = 16
-    /// In milliseconds, where connections that have come cannot be taken.
+    /// Milliseconds to wait if pending connections cannot be accepted.
     private static let pause: Int32 = 100
 
     let router: Router
     let limits: AdminLimits
     private(set) var isClosing = false
-    /// Streams whose connection is suspended until they are asked again.
+    /// Streams whose connection is suspended until the next check.
     private var waiting: [StreamBody] = []
     private var nextRound: Int64 = 0
     private var openStreams = 0
     fileprivate var hasClosedConnection = false
-    /// A connection has begun or is gone since the last wait.
+    /// A connection was opened or closed since the last wait.
     fileprivate var hasChanged = false
     fileprivate(set) var connections: Connections
     private var daemon: OpaquePointer?
 
-    /// The daemon takes the socket over.
+    /// The daemon takes ownership of the socket.
     init(_ socket: ListeningSocket, _ router: Router, _ limits: AdminLimits) throws(TelemetryError) {
         self.router = router
         self.limits = limits
         connections = Connections(limits)
-        // Room for new ones while old ones, which are shut already, are not gone yet.
+        // Room for new connections while old ones, already shut down, are still being closed.
         daemon = mhd_start(
             socket.descriptor, limits.connections + 64, limits.idleSeconds, limits.headBytes, handleRequest,
             completeRequest, noteConnection, Unmanaged.passUnretained(self).toOpaque())
         guard daemon != nil else { throw .cannotListen("\(socket.address)", errno) }
     }
 
-    /// The daemon calls back into this object, so it goes first.
+    /// The daemon calls back into this object, so it is stopped first.
     deinit {
         if let daemon { MHD_stop_daemon(daemon) }
     }
@@ -49,10 +49,10 @@ final class AdminLoop {
                 hasClosedConnection = false
                 MHD_run(daemon)
                 runs += 1
-                // At the limit the port is not listened to; only another run does so again. Where connections come and go
-                // without end, deadlines are looked after all the same.
+                // At its limit libmicrohttpd does not watch the port; only another run makes it do so again. The bound
+                // keeps deadlines checked even if connections come and go without end.
             } while hasClosedConnection && runs < Self.runsAtOnce
-            // The process has no descriptor for the one that waits: libmicrohttpd, which has no other, goes on listening.
+            // No descriptor is left for a pending connection: libmicrohttpd, with no connection open, keeps listening.
             let cannotTake = isCalled && !hasChanged && connections.isEmpty
             var events = [
                 pollfd(fd: cannotTake ? -1 : mhd_descriptor(daemon), events: Int16(POLLIN), revents: 0),
@@ -74,7 +74,7 @@ final class AdminLoop {
         daemon = nil
     }
 
-    /// In milliseconds, at most until the streams are to be asked again, or a connection has used up its time.
+    /// Milliseconds until libmicrohttpd, a waiting stream or a connection's deadline needs attention; -1 if none does.
     private var timeout: Int32 {
         var milliseconds: UInt64 = 0
         let daemons = MHD_get_timeout(daemon, &milliseconds) == .YES ? Int32(clamping: milliseconds) : -1
@@ -101,13 +101,13 @@ final class AdminLoop {
         }
     }
 
-    /// The stream has nothing to send: its connection sleeps until the next round.
+    /// For a stream that has nothing to send: its connection is suspended until the next check.
     func suspend(_ body: StreamBody) {
         waiting.append(body)
         MHD_suspend_connection(body.connection)
     }
 
-    /// False when there are as many as there may be.
+    /// False if the limit of open streams is reached.
     func openStream() -> Bool {
         guard openStreams < limits.streams else { return false }
         openStreams += 1
@@ -117,7 +117,7 @@ final class AdminLoop {
     func closeStream() { openStreams -= 1 }
 }
 
-/// Called when a connection begins and when it is gone.
+/// Called by libmicrohttpd when a connection is opened and when it is closed.
 private func noteConnection(
     _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
     _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_ConnectionNotificationCode

@@ -2,7 +2,7 @@
 package struct AdminRequest: Sendable {
     package var method: String
     package var path: String
-    /// In their order, unescaped.
+    /// In the order of the URL, unescaped.
     package var query: [(name: String, value: String)] = []
     /// All `Accept` headers, joined by commas.
     package var accept: String?
@@ -11,8 +11,8 @@ package struct AdminRequest: Sendable {
     package var origin: String?
     package var body: [UInt8] = []
 
-    /// False where the client has asked for a name that may have come to be this machine's: a page of somebody else's,
-    /// whose name leads here, would be taken by a browser for one of ours. Programs of old name none.
+    /// False if the client asked for a name other than loopback. Such a name may have been pointed at this machine, and
+    /// a browser would take a foreign page under that name for one of ours. Old clients send no `Host`.
     var isForLoopback: Bool {
         guard var name = host?.lowercased()[...] else { return true }
         if let colon = name.lastIndex(of: ":"), !name.hasSuffix("]") { name = name[..<colon] }
@@ -21,7 +21,7 @@ package struct AdminRequest: Sendable {
         return (try? ListenAddress("\(name):0"))?.isLoopback ?? false
     }
 
-    /// False where a browser says that a page of another origin asks.
+    /// False if a browser reports that a page of another origin sent the request.
     var isOfSameOrigin: Bool {
         guard let origin else { return true }
         guard let host else { return false }

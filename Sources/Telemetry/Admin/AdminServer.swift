@@ -1,38 +1,38 @@
 import Glibc
 import Synchronization
 
-/// What a client may cost.
+/// Limits on the resources that clients may take.
 package struct AdminLimits: Sendable {
     package var connections: UInt32 = 256
     /// Streams at the same time, such as followers of the log.
     package var streams = 128
-    /// A connection on which nothing moves for so long is closed; also one whose client does not read.
+    /// A connection without traffic for this long is closed, also if its client does not read.
     package var idleSeconds: UInt32 = 30
-    /// How long a request may take to come, head and body, on a new connection or after an answer.
+    /// How long a request, head and body, may take to arrive, on a new connection or after an answer.
     package var request = Duration.seconds(5)
-    /// How long an answer may take to be read, unless it is a stream.
+    /// How long the client may take to read an answer, unless it follows the log.
     package var answer = Duration.seconds(30)
-    /// A request line with its headers.
+    /// Bytes of a request line with its headers.
     package var headBytes = 16 << 10
     package var bodyBytes = 1 << 10
 
     package init() {}
 }
 
-/// The HTTP endpoint of the operators, on a thread of its own.
+/// The HTTP endpoint for operators, on its own thread.
 package final class AdminServer: Sendable {
-    /// Where it really listens.
+    /// The address with the port that was bound.
     package let address: ListenAddress
     private let stop: Waker
     private let thread = Mutex<Thread?>(nil)
 
-    /// Listens when this returns.
+    /// The port is listening when `init` returns.
     package init(
         _ address: ListenAddress, _ router: Router, limits: AdminLimits = AdminLimits()
     ) throws(TelemetryError) {
         let stop = try Waker()
         let socket = try ListeningSocket(address)
-        // From here on only the thread uses it.
+        // From here on only the admin thread uses the loop.
         nonisolated(unsafe) let loop = try AdminLoop(socket, router, limits)
         let started = try Thread(named: "admin") { loop.run(until: stop) }
         self.stop = stop
@@ -42,7 +42,7 @@ package final class AdminServer: Sendable {
 
     deinit { close() }
 
-    /// Ends streams, closes every connection and the port.
+    /// Ends all streams, closes every connection and the port, and waits for the thread to end.
     package func close() {
         guard let thread = thread.withLock({ $0.take() }) else { return }
         stop.wake()
@@ -53,7 +53,7 @@ package final class AdminServer: Sendable {
 /// A bound and listening TCP socket. The server that takes the descriptor closes it.
 struct ListeningSocket {
     let descriptor: Int32
-    /// The address with the port that was really bound.
+    /// The address with the port that was bound.
     let address: ListenAddress
 
     init(_ address: ListenAddress) throws(TelemetryError) {
@@ -61,9 +61,9 @@ struct ListeningSocket {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         descriptor = socket(family, type, 0)
         guard descriptor >= 0 else { throw .cannotListen("\(address)", errno) }
-        // A restart does not wait for connections of the last run to fade.
+        // A restart need not wait until the kernel forgets connections of the last run.
         Self.set(SO_REUSEADDR, 1, on: descriptor)
-        // Connections inherit it. Left alone, the kernel lets each client that does not read hold megabytes.
+        // Connections inherit it. By default the kernel buffers megabytes for each client that does not read.
         Self.set(SO_SNDBUF, 64 << 10, on: descriptor)
         guard address.withSocketAddress({ [descriptor] in bind(descriptor, $0, $1) }) == 0, listen(descriptor, 128) == 0
         else {
@@ -80,7 +80,7 @@ struct ListeningSocket {
     }
 
     private static func boundPort(_ descriptor: Int32) -> UInt16 {
-        // The port lies at the same place in both kinds of address.
+        // The port is at the same offset in both kinds of address.
         var name = sockaddr_in6()
         var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
         withUnsafeMutablePointer(to: &name) { pointer in
@@ -91,7 +91,7 @@ struct ListeningSocket {
 }
 
 /// Where the admin endpoint listens: `127.0.0.1:9464`, `[::1]:9464`, `localhost:9464`, or `:9464` for every IPv4
-/// address. Port 0 is any free one.
+/// address. Port 0 means any free port.
 public struct ListenAddress: Sendable, Equatable {
     /// A numeric address.
     public let host: String

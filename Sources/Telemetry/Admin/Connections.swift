@@ -1,16 +1,16 @@
 import CPushmillMicrohttpd
 import Glibc
 
-/// The open connections and what each is at. A whole request, head and body, has to come within a time, however steadily
-/// its bytes drip; and where there are as many connections as there may be, a new one takes the place of that which has
-/// kept its own for longest. So a client that sends its request at once, such as a probe, is always answered.
+/// The open connections and the phase of each. A whole request, head and body, must arrive within a time limit, even if
+/// its bytes keep trickling in. At the connection limit a new connection displaces the one that has been in its phase
+/// for longest, except streams. So a client that sends its request at once, such as a probe, is always answered.
 struct Connections {
     enum Phase {
-        /// Its request, or its next one, is not complete.
+        /// The request, or the next one on this connection, is incomplete.
         case asking
-        /// The request is complete, or refused: its answer is under way.
+        /// The request is complete or was refused; its answer is being sent.
         case answered
-        /// Of which there are only so many, each for as long as the client stays.
+        /// Lasts as long as the client stays; `AdminLimits.streams` bounds their number.
         case streaming
     }
 
@@ -43,7 +43,7 @@ struct Connections {
         entries[connection]?.since = now
     }
 
-    /// When the next connection has used up its time; nil where none will.
+    /// The earliest deadline of all connections; nil if none has one.
     var nextEnd: Int64? { entries.values.compactMap(end(of:)).min() }
 
     mutating func shutOverdue(_ now: Int64) {
@@ -59,7 +59,7 @@ struct Connections {
         }
     }
 
-    /// The library sees the end of it and lets go of the connection.
+    /// libmicrohttpd sees the end of the stream and closes the connection.
     private mutating func shut(_ connection: OpaquePointer) {
         entries[connection]?.isShut = true
         let descriptor = mhd_connection_descriptor(connection)
@@ -69,13 +69,13 @@ struct Connections {
 
 /// The media ranges of an `Accept` header.
 struct Accept {
-    /// What is behind it is not read: it would keep the thread that answers probes, and no client has as much to say.
+    /// Only so much of a header is read: more would block the thread that answers probes, and no client needs it.
     private static let longest = 1_024
 
-    /// Of `type/subtype`, or `type/subtype;version=1`; other parameters do not matter here.
+    /// By `type/subtype` or `type/subtype;version=1`; other parameters are ignored.
     private let qualities: [String: Double]
 
-    /// No header accepts everything, and so does one without a range that can be read.
+    /// A missing header accepts everything, as does one without a readable range.
     init(_ header: String?) {
         let ranges = Self.plain((header ?? "").prefix(Self.longest)).split(separator: ",")
         let qualities = ranges.compactMap { range -> (String, Double)? in
@@ -85,11 +85,11 @@ struct Accept {
             let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
             return (version.map { "\(name);\($0)" } ?? String(name), quality.isFinite ? quality : 0)
         }
-        // Of equal ranges the first counts.
+        // The first of equal ranges counts.
         self.qualities = Dictionary(qualities) { first, _ in first }
     }
 
-    /// A parameter's value may stand in quotes.
+    /// Drops quotes too: a parameter's value may be quoted.
     private static func plain(_ text: some StringProtocol) -> String {
         text.lowercased().filter { !" \t\"".contains($0) }
     }
@@ -102,7 +102,7 @@ struct Accept {
         return found.max().flatMap { $0 > 0 ? found.firstIndex(of: $0) : nil }
     }
 
-    /// The range decides that names the offer most closely.
+    /// The most specific matching range decides.
     private func quality(of offer: String) -> Double {
         let parts = Self.plain(offer).split(separator: ";").prefix(2)
         let name = parts.first ?? ""

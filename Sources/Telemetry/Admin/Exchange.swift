@@ -7,7 +7,7 @@ final class Exchange {
 
     fileprivate func request(_ connection: OpaquePointer, method: String, path: String) -> AdminRequest {
         let headers = values(.HEADER_KIND, of: connection)
-        // One that comes twice counts as one.
+        // A header that comes twice counts as one.
         func value(_ name: String) -> String? {
             let values = headers.filter { $0.name.lowercased() == name }.map(\.value)
             return values.isEmpty ? nil : values.joined(separator: ",")
@@ -56,7 +56,7 @@ func completeRequest(
     Unmanaged<Exchange>.fromOpaque(known).release()
 }
 
-/// All names and values of a kind, in their order. One without a value has an empty one.
+/// All names and values of a kind, in order. A name without a value has an empty one.
 private func values(_ kind: MHD_ValueKind, of connection: OpaquePointer) -> [(name: String, value: String)] {
     var values: [(name: String, value: String)] = []
     withUnsafeMutablePointer(to: &values) { pointer in
@@ -73,7 +73,7 @@ private func values(_ kind: MHD_ValueKind, of connection: OpaquePointer) -> [(na
 }
 
 extension AdminLoop {
-    /// What every response carries, unless it says otherwise itself.
+    /// Added to every response that does not set them itself.
     private static let securityHeaders = [
         (name: "X-Content-Type-Options", value: "nosniff"),
         (name: "X-Frame-Options", value: "DENY"),
@@ -96,7 +96,7 @@ extension AdminLoop {
                 return send(.text(status: 503, "Too many streams are open.\n"), to: connection)
             }
             begin(stream.follows ? .streaming : .answered, of: connection)
-            // Destroyed by `MHD_destroy_response` or at its end, which releases the body.
+            // Owns the body: releases it when destroyed, by `MHD_destroy_response` or at the end of the response.
             let stream = StreamBody(stream, connection: connection, loop: self)
             body = MHD_create_response_from_callback(
                 UInt64.max, 4_096, readStream, Unmanaged.passRetained(stream).toOpaque(), releaseStream)
@@ -111,7 +111,7 @@ extension AdminLoop {
     }
 }
 
-/// The body of one response that comes piece by piece.
+/// The body of one streamed response.
 final class StreamBody {
     private static let quietTime: Int64 = 15_000_000_000
 
@@ -142,13 +142,13 @@ final class StreamBody {
 
     private func isQuiet(_ now: Int64) -> Bool { now - lastWrite > Self.quietTime }
 
-    /// It would have something to write.
+    /// True if `read` would write something.
     func isDue(_ now: Int64) -> Bool { stream.hasNews || isQuiet(now) }
 
     fileprivate func close() { loop.closeStream() }
 }
 
-/// Called when the connection can take more. Zero is only allowed for a connection that is suspended; -1 ends the body.
+/// Called when the connection can take more. May return 0 only if the connection is suspended; -1 ends the body.
 private func readStream(
     _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int
 ) -> Int {

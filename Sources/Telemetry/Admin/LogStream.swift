@@ -1,9 +1,9 @@
-/// Lines of the log for one client: the most recent ones, then, if it follows, those to come. Keeps one line of its own
-/// and otherwise reads the log's ring, so a slow reader costs nothing; it is told how many lines it has missed. Used on
-/// the server's thread only.
+/// Log lines for one client: the most recent ones and, if the client follows, new ones as they come. Holds one line and
+/// otherwise reads the log's ring, so a slow reader costs nothing; it is told how many lines it missed. Used only on
+/// the admin thread.
 package final class LogStream {
     enum Step: Equatable {
-        /// So many bytes, at least one.
+        /// The number of bytes, at least one.
         case wrote(Int)
         case waiting
         case end
@@ -12,11 +12,11 @@ package final class LogStream {
     private let ring: LogRing
     private let filter: LogFilter
     private var cursor: Int
-    /// Where it ends; nil for one that follows.
+    /// The cursor at which the stream ends; nil if it follows.
     private let end: Int?
     private var line: [UInt8] = []
     private var sent = 0
-    /// Asked before each piece: a token that is replaced ends the streams that it has opened.
+    /// Checked before each piece: replacing the token ends the streams that it opened.
     var isAdmitted: () -> Bool = { true }
 
     var follows: Bool { end == nil }
@@ -37,7 +37,7 @@ package final class LogStream {
         cursor = next - (lines.endIndex - index)
     }
 
-    /// Fills the buffer as far as it can. `isQuiet` asks for a sign of life if there is nothing else.
+    /// Fills the buffer as far as possible. If `isQuiet`, writes a sign of life when there is nothing else.
     func read(into buffer: UnsafeMutableRawBufferPointer, isQuiet: Bool) -> Step {
         guard isAdmitted() else { return .end }
         var filled = 0
@@ -51,20 +51,20 @@ package final class LogStream {
         if filled > 0 { return .wrote(filled) }
         if end != nil { return .end }
         guard isQuiet, !buffer.isEmpty else { return .waiting }
-        // An empty line: how a client that is gone is noticed.
+        // Writing an empty line reveals a client that is gone.
         buffer[0] = UInt8(ascii: "\n")
         return .wrote(1)
     }
 
-    /// Something may have come since it had to wait.
+    /// True if lines may have come since the stream had to wait.
     var hasNews: Bool { ring.end > cursor }
 
-    /// False when there is nothing more for now.
+    /// False if there are no more lines for now.
     private func takeLine() -> Bool {
         line = []
         sent = 0
         while line.isEmpty && cursor < end ?? .max {
-            // Lines behind the end were not asked for, and are not missed.
+            // Lines after the end were not asked for and do not count as missed.
             let wanted = (end ?? .max) - cursor
             let (lines, missed) = ring.read(from: &cursor, limit: 1)
             guard let next = lines.first else { return false }

@@ -13,7 +13,7 @@ public struct ProbeReason: Sendable, Equatable {
     }
 }
 
-/// Asked on the server's thread: it must not block. No reason is good.
+/// Runs on the admin thread and must not block. An empty result means that all is well.
 public typealias Probe = @Sendable () -> [ProbeReason]
 
 extension AdminResponse {
@@ -32,15 +32,15 @@ extension AdminResponse {
     }
 }
 
-/// Asks another process's admin endpoint one thing, as a container's health check does. Blocks.
+/// Sends one request to another process's admin endpoint, as a container's health check does. Blocks.
 package struct ProbeRequest {
     private let address: ListenAddress
     /// How long an answer may take, in seconds.
     private let patience: Int
-    /// Bytes of an answer. Another program may be at the address, whose answer has no end.
+    /// Bytes of an answer. Another program at the address may send an endless one.
     private static let limit = 16 << 20
 
-    /// An address that stands for all of a machine's is asked on loopback.
+    /// An address that stands for all addresses of a machine is replaced by loopback.
     package init(_ address: ListenAddress, patience: Int = 2) {
         switch address.host {
         case "0.0.0.0": self.address = ListenAddress(host: "127.0.0.1", port: address.port)
@@ -81,24 +81,24 @@ package struct ProbeRequest {
         var buffer = [UInt8](repeating: 0, count: 1 << 14)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            // A process that was stopped and goes on is interrupted, too.
+            // A process that was stopped and continued is interrupted, too.
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw failure(errno) }
             if count == 0 { return String(decoding: answer, as: UTF8.self) }
             answer += buffer.prefix(count)
-            // However steadily its bytes come.
+            // Ends an answer whose bytes keep trickling in, too.
             guard answer.count <= Self.limit, ContinuousClock.now < end else { throw failure(ETIMEDOUT) }
         }
     }
 
-    /// Of a time that is over, the calls say that they would have to wait for longer.
+    /// When a timeout expires, the system calls fail with EAGAIN or EINPROGRESS.
     private func failure(_ code: Int32) -> TelemetryError {
         .noAnswer("\(address)", code == EAGAIN || code == EINPROGRESS ? ETIMEDOUT : code)
     }
 }
 
 extension ListenAddress {
-    /// The address as the system's calls take it. Nil where the system does not know such an address.
+    /// Calls `body` with the address as a `sockaddr`. Nil if the system does not know such an address.
     func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result? {
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV

@@ -2,10 +2,10 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// An exact path, the methods it answers, and who answers.
+/// An exact path, the method it answers, and its handler.
 package struct AdminRoute: Sendable {
     package enum Access: Sendable {
-        /// Probes and metrics, for machines that know no token.
+        /// For probes and metrics, whose clients know no token.
         case open
         case token
     }
@@ -13,7 +13,7 @@ package struct AdminRoute: Sendable {
     let method: String
     let path: String
     let access: Access
-    /// Runs on the server's thread and must not block.
+    /// Runs on the admin thread and must not block.
     let handler: @Sendable (AdminRequest) -> AdminResponse
 
     package init(
@@ -29,22 +29,22 @@ package struct AdminRoute: Sendable {
 
 package struct Router: Sendable {
     private let routes: [AdminRoute]
-    /// The one in force, which may change; nil where there is none.
+    /// Returns the token in force, which may change; nil if there is none.
     private let token: @Sendable () -> AccessToken?
 
-    /// Without a token everyone on this machine is let in, but no page that a browser has from elsewhere.
+    /// Without a token everyone on this machine is admitted, but no page that a browser loaded from elsewhere.
     package init(_ routes: [AdminRoute], token: @autoclosure @escaping @Sendable () -> AccessToken? = nil) {
         self.routes = routes
         self.token = token
     }
 
-    /// A `HEAD` is answered as a `GET`; the server leaves the body out.
+    /// A `HEAD` is answered like a `GET`; the server omits the body.
     package func respond(to request: AdminRequest) -> AdminResponse {
         let method = request.method == "HEAD" ? "GET" : request.method
         let here = routes.filter { $0.path == request.path }
         let isOpen = here.contains { $0.access == .open }
         let token = token()
-        // Asked before anything else, so that a stranger does not learn which paths there are.
+        // Checked before anything else: a stranger must not learn which paths exist.
         if !isOpen, let token, !token.admits(request.authorization) { return .unauthorized }
         if token == nil, !request.isForLoopback {
             return .text(
@@ -68,7 +68,7 @@ package struct Router: Sendable {
 }
 
 extension AdminResponse {
-    /// A browser asks for a password, a program sends the token.
+    /// Browsers ask for a password; programs send the token.
     fileprivate static var unauthorized: Self {
         .text(
             status: 401, "A token is needed here.\n",
@@ -108,7 +108,7 @@ extension AdminRoute {
     /// `?level=warning&contains=text&limit=200&follow=1`.
     package static func logs(_ log: Log) -> AdminRoute {
         AdminRoute("GET", "/logs") { request in
-            // What a form leaves empty is not asked for.
+            // An empty form field counts as absent.
             func asked(_ name: String) -> String? { request.query(name).flatMap { $0.isEmpty ? nil : $0 } }
             guard let level = LogLevel(name: asked("level") ?? LogLevel.trace.name) else {
                 return .text(status: 400, "level is one of \(LogLevel.choices)\n")
@@ -145,7 +145,7 @@ extension LogLevel {
     fileprivate static var choices: String { allCases.map(\.name).joined(separator: ", ") }
 }
 
-/// The rendered metrics. Scrapes that come within a moment of each other share one rendering.
+/// The rendered metrics. Scrapes within `lifetime` nanoseconds of each other share one rendering.
 final class MetricsPage: Sendable {
     private static let lifetime: Int64 = 100_000_000
 
@@ -192,7 +192,7 @@ package struct AccessToken: Sendable {
         }
     }
 
-    /// Takes the same time wherever the first difference is; only the length of what was sent shows.
+    /// Takes the same time wherever the first difference is; only the length of `sent` shows.
     private func isSecret(_ sent: some Collection<UInt8>) -> Bool {
         var difference = sent.count ^ secret.count
         for (index, byte) in sent.enumerated() { difference |= Int(byte ^ secret[index % secret.count]) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Takes log lines from any thread and never waits: lines go into a bounded ring, from where a `LogWriter` and the
+/// Takes log lines from any thread and never waits: lines go into a bounded ring, from which a `LogWriter` and the
 /// admin endpoint read them. A call whose level is off costs one atomic load; its fields are not built.
 public final class Log: Sendable {
     private let threshold: Atomic<UInt8>
@@ -35,7 +35,7 @@ public final class Log: Sendable {
         if isEnabled(.info) { write(.info, message, fields()) }
     }
 
-    /// For the other levels, and one that is known only while running.
+    /// For the other levels, and for a level known only at run time.
     public func log(_ level: LogLevel, _ message: StaticString, _ fields: @autoclosure () -> [LogField] = []) {
         if isEnabled(level) { write(level, message, fields()) }
     }
@@ -55,7 +55,7 @@ public final class Log: Sendable {
         switch verdict {
         case .hold:
             counts.heldBack.add()
-            // Who tells how many there were looks for it from now on.
+            // Wakes the `LogWriter`, which then checks every second whether to report held-back lines.
             if isFirst { ring.wakeReaders() }
         case .write(heldBack: 0): append(now, level, message, fields)
         case .write(let heldBack): append(now, level, message, fields + [.heldBack(heldBack)])
@@ -66,10 +66,10 @@ public final class Log: Sendable {
         ring.append(LogLine(time: now, level: level, message: message, fields: fields))
     }
 
-    /// True while lines are held back whose number has not been told.
+    /// True while the number of held-back lines has not been reported.
     var isHoldingBack: Bool { limit.withLock { $0.isHolding } }
 
-    /// Tells how many lines were held back of messages that have not come again; `force` tells it before their time.
+    /// Logs how many lines were held back of messages that have not come again; `force` does so before their time.
     func tellHeldBack(force: Bool = false) {
         let now = clock.now()
         for remainder in limit.withLock({ $0.takeRemainders(now: now, force: force) }) {
@@ -82,7 +82,7 @@ public final class Log: Sendable {
 public enum LogLevel: UInt8, Sendable, CaseIterable {
     case error, warning, info, debug, trace
 
-    /// As configuration, log lines and labels spell it.
+    /// As spelled in configuration, log lines and labels.
     public var name: String { "\(self)" }
 
     public init?(name: some StringProtocol) {
@@ -92,7 +92,7 @@ public enum LogLevel: UInt8, Sendable, CaseIterable {
 }
 
 extension LogLevel: Comparable {
-    /// The more important is the greater: `.error > .trace`.
+    /// The more important level is the greater: `.error > .trace`.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue > right.rawValue }
 }
 

@@ -1,4 +1,4 @@
-/// The names that log fields and metric labels share. None is for payload text, key material, names of people or tokens.
+/// The names of log fields and metric labels. None may carry payload text, key material, names of people or tokens.
 public enum FieldName: String, Sendable {
     case attempt, broker, component, count, error, listen, offset, partition, partitions, path, reason, seconds, setting
     case heldBack = "held_back"
@@ -10,10 +10,10 @@ public enum FieldName: String, Sendable {
 extension LogField {
     public static func attempt(_ value: Int) -> Self { Self(.attempt, .integer(Int64(value))) }
     public static func broker(_ value: String) -> Self { Self(.broker, .text(value)) }
-    /// The part of a library that speaks, such as librdkafka's facility.
+    /// The part of a library that reports, such as librdkafka's facility.
     public static func component(_ value: String) -> Self { Self(.component, .text(value)) }
     public static func count(_ value: Int) -> Self { Self(.count, .integer(Int64(value))) }
-    /// What an error says of itself. It must not quote content.
+    /// An error's own description. It must not quote content.
     public static func error(_ value: some Error) -> Self { Self(.error, .text("\(value)")) }
     public static func error(text value: String) -> Self { Self(.error, .text(value)) }
     public static func heldBack(_ value: Int) -> Self { Self(.heldBack, .integer(Int64(value))) }
@@ -31,7 +31,7 @@ extension LogField {
     public static func shard(_ value: Int) -> Self { Self(.shard, .integer(Int64(value))) }
     public static func stage(_ value: String) -> Self { Self(.stage, .text(value)) }
     public static func topic(_ value: String) -> Self { Self(.topic, .text(value)) }
-    /// What a count may grow to.
+    /// The value that a count runs up to.
     public static func total(_ value: Int) -> Self { Self(.total, .integer(Int64(value))) }
 }
 
@@ -50,7 +50,7 @@ public struct LogField: Sendable, Equatable {
         self.value = value
     }
 
-    /// It names who speaks: a stage, or a part of a library.
+    /// True for the source of the message: a stage, or a part of a library.
     var isSpeaker: Bool { [FieldName.stage.rawValue, FieldName.component.rawValue].contains(name) }
 }
 

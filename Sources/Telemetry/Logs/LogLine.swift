@@ -1,6 +1,6 @@
 import Glibc
 
-/// One line, as the ring keeps it.
+/// One line as stored in the ring.
 package struct LogLine: Sendable {
     package let time: Int64
     package let level: LogLevel
@@ -9,7 +9,7 @@ package struct LogLine: Sendable {
     /// The line as a JSON object, with its line feed.
     package let json: [UInt8]
 
-    /// The longest line, line feed included: what the kernel writes to a pipe in one piece (`PIPE_BUF`).
+    /// Bytes of the longest line, line feed included: what the kernel writes to a pipe in one piece (`PIPE_BUF`).
     static let maximumLength = 4_096
 
     init(time: Int64, level: LogLevel, message: StaticString, fields: [LogField]) {
@@ -20,7 +20,7 @@ package struct LogLine: Sendable {
         json = Self.json(time: time, level: level, message: message, fields: fields)
     }
 
-    /// What a reader of the ring is told that has missed lines, at the time of the line that it reads next.
+    /// Tells a reader of the ring that it missed lines. `time` is that of the line it reads next.
     static func loss(of count: Int, time: Int64) -> LogLine {
         LogLine(time: time, level: .warning, message: "Log lines were lost", fields: [.count(count)])
     }
@@ -82,14 +82,14 @@ extension String {
 }
 
 extension [UInt8] {
-    /// A JSON string of at most about `limit` bytes of the text; what is cut off shows as "…".
+    /// A JSON string of at most about `limit` bytes of the text; a cut shows as "…".
     mutating func append(quoted text: String, limit: Int = .max) {
         append(UInt8(ascii: "\""))
         append(escaping: text, limit: limit)
         append(UInt8(ascii: "\""))
     }
 
-    /// What could end a line or a string, or make a terminal act or read backwards, is escaped as JSON does it.
+    /// Escapes, as JSON does, all that could end a line or a string, control a terminal or reverse the text direction.
     mutating func append(escaping text: String, limit: Int = .max) {
         let start = count
         for scalar in text.unicodeScalars {
@@ -127,14 +127,14 @@ extension [UInt8] {
 }
 
 extension FixedWidthInteger {
-    /// With zeros in front, as many digits at least.
+    /// Zero-padded to at least `count` digits.
     func digits(_ count: Int, radix: Int = 10) -> String {
         let digits = String(self, radix: radix)
         return String(repeating: "0", count: Swift.max(0, count - digits.utf8.count)) + digits
     }
 }
 
-/// Where log lines and exemplars get their time from: nanoseconds since 1970.
+/// The time source of log lines and of the metrics page: nanoseconds since 1970.
 public struct WallClock: Sendable {
     public let now: @Sendable () -> Int64
 

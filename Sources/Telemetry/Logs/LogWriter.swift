@@ -8,9 +8,9 @@ public enum LogFormat: String, Sendable, CaseIterable {
     case text
 }
 
-/// Writes the log's lines to a descriptor from a thread of its own, each line in one piece. When the output is blocked
-/// or closed only this thread waits: lines that the ring overwrites meanwhile are counted, and told once it takes lines
-/// again.
+/// Writes the log's lines to a descriptor from its own thread, each line in one piece. If the output is blocked or
+/// closed, only this thread waits: lines that the ring overwrites meanwhile are counted, and reported once the output
+/// takes lines again.
 public final class LogWriter: Sendable {
     private let log: Log
     private let output: Int32
@@ -19,11 +19,11 @@ public final class LogWriter: Sendable {
     private let stop: Waker
     /// When to give up, in nanoseconds of the monotonic clock.
     private let deadline = Atomic(Int64.max)
-    /// A part of the last line was written: the next one begins on a line of its own.
+    /// Only part of the last line was written: the next one starts with a line feed.
     private let isTorn = Atomic(false)
     private let thread = Mutex<Thread?>(nil)
 
-    /// Starts with the oldest line that the log still has. The output, standard error unless given, stays the caller's.
+    /// Starts with the oldest line in the ring. The caller keeps the output, standard error unless given.
     public init(_ log: Log, format: LogFormat = .auto, output: Int32 = 2) throws(TelemetryError) {
         self.log = log
         self.output = output
@@ -35,8 +35,8 @@ public final class LogWriter: Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// Writes what there is, gives up on it after `limit`, and ends the thread. The log may still be used: its lines
-    /// then stay in the ring.
+    /// Writes the lines that are left, gives up after `limit`, and ends the thread. The log may still be used: its
+    /// lines then stay in the ring.
     public func close(within limit: Duration = .seconds(1)) {
         guard let thread = thread.withLock({ $0.take() }) else { return }
         deadline.store(nanoseconds(of: CLOCK_MONOTONIC) + Int64(limit / .nanoseconds(1)), ordering: .releasing)
@@ -51,7 +51,7 @@ public final class LogWriter: Sendable {
             lines.rearm()
             let isLast = deadline.load(ordering: .acquiring) != .max
             log.tellHeldBack(force: isLast)
-            // What comes meanwhile has its turn afterwards: who logs without end must not hold the end.
+            // Later lines wait for the next round: a caller that logs without end must not delay `close`.
             let end = log.ring.end
             while cursor < end { writeSome(from: &cursor) }
             if isLast { return }
@@ -72,8 +72,8 @@ public final class LogWriter: Sendable {
         for line in batch where !write(line) { log.counts.lost.add() }
     }
 
-    /// A line is no longer than what the kernel takes in one piece when it says that there is room; a file or a socket
-    /// may still take part of it.
+    /// A line is no longer than what the kernel takes in one piece once it reports room; a file or a socket may still
+    /// take only part of it.
     @discardableResult
     private func write(_ line: LogLine) -> Bool {
         var bytes = isText ? line.text : line.json
@@ -94,7 +94,7 @@ public final class LogWriter: Sendable {
         return true
     }
 
-    /// False once the time to stop is over.
+    /// False once the time to stop has passed.
     private func waitForRoom() -> Bool {
         while true {
             let end = deadline.load(ordering: .acquiring)
@@ -108,8 +108,8 @@ public final class LogWriter: Sendable {
     }
 }
 
-/// The most recent lines. Every reader has a cursor of its own into the one ring, so a slow reader costs no memory: it
-/// is told how many lines it has missed.
+/// The most recent lines. Every reader has its own cursor into the one ring, so a slow reader costs no memory: it is
+/// told how many lines it missed.
 package final class LogRing: Sendable {
     private struct State {
         var lines: [LogLine] = []
@@ -126,7 +126,7 @@ package final class LogRing: Sendable {
         self.capacity = capacity
     }
 
-    /// The cursor of a reader that wants what comes from now on.
+    /// The cursor for a reader that wants only new lines.
     package var end: Int { state.withLock { $0.next } }
 
     package func append(_ line: LogLine) {
@@ -150,7 +150,7 @@ package final class LogRing: Sendable {
         for reader in state.withLock({ $0.readers }) { reader.wake() }
     }
 
-    /// Up to `limit` lines from the cursor on, which moves behind them, and how many were overwritten before.
+    /// Up to `limit` lines from the cursor, which moves past them, and how many before them were overwritten.
     package func read(from cursor: inout Int, limit: Int = .max) -> (lines: [LogLine], missed: Int) {
         state.withLock { state in
             let first = max(cursor, state.next - state.lines.count)
@@ -161,7 +161,7 @@ package final class LogRing: Sendable {
         }
     }
 
-    /// Wakes this reader for every line from now on.
+    /// Wakes this reader for every new line.
     package func subscribe(_ reader: Waker) {
         state.withLock { $0.readers.append(reader) }
     }

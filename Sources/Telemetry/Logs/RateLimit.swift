@@ -1,13 +1,13 @@
-/// Lets the first lines of each message through in a window and counts the rest, apart for each stage, or part of a library,
-/// that speaks: one that says much silences no other. Time is an argument, in nanoseconds; a window is also over when the
-/// clock was set back behind its start.
+/// Lets the first lines of each message in a window through and counts the rest, separately for each source (a stage or
+/// a part of a library), so a noisy one silences no other. Time is an argument, in nanoseconds; a window also ends if
+/// the clock is set back to before its start.
 struct RateLimit {
     /// Lines of one message in one window.
     static let burst = 20
     static let window: Int64 = 10_000_000_000
 
     enum Verdict: Equatable {
-        /// Write the line and say how many of its kind were held back before it.
+        /// Write the line and say how many like it were held back before.
         case write(heldBack: Int)
         case hold
     }
@@ -26,10 +26,10 @@ struct RateLimit {
     private var windows: [MessageID: Window] = [:]
     private var holding = 0
 
-    /// True while something is held back that has not been told.
+    /// True while the number of held-back lines has not been reported.
     var isHolding: Bool { holding > 0 }
 
-    /// `speakers`: the fields that name who speaks, of a few: a stage, a part of a library, or one for the other.
+    /// `speakers` are the fields that name the source: a stage, a part of a library, or both. There are only a few.
     mutating func admit(
         _ message: StaticString, level: LogLevel, by speakers: [LogField] = [], now: Int64
     ) -> Verdict {
@@ -50,7 +50,7 @@ struct RateLimit {
         return .hold
     }
 
-    /// What to tell of messages that have fallen silent since; `force` ends the windows that still run.
+    /// What to report of messages that have not come again since; `force` also ends windows that still run.
     mutating func takeRemainders(now: Int64, force: Bool = false) -> [Window] {
         guard isHolding else { return [] }
         let remainders = windows.filter { $0.value.heldBack > 0 && (force || $0.value.isOver(now)) }
@@ -67,6 +67,6 @@ private struct MessageID: Hashable {
 }
 
 extension StaticString {
-    /// The place of a literal in the program, which tells two of them apart without reading them.
+    /// The address of a literal, which tells two literals apart without reading them.
     var identity: UInt { hasPointerRepresentation ? UInt(bitPattern: utf8Start) : UInt(unicodeScalar.value) }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number that grows, or, as a gauge, goes up and down. May be added to from any thread; a thread that does so for every
+/// A number that grows or, as a gauge, goes up and down. Any thread may add to it; a thread that does so for every
 /// message takes a shard.
 public final class Counter: MetricSeries {
     private let shards: Shards
@@ -9,7 +9,7 @@ public final class Counter: MetricSeries {
 
     public func add(_ amount: Int = 1) { shards.cells(ofShard: 0).addShared(UInt64(truncatingIfNeeded: amount)) }
 
-    /// The part of one writer, counted from 0.
+    /// One writer's part; writers are numbered from 0.
     public func shard(_ index: Int) -> CounterShard { CounterShard(shards, index) }
 
     public var value: Int { Int(truncatingIfNeeded: shards.sum(0)) }
@@ -19,7 +19,7 @@ public final class Counter: MetricSeries {
     }
 }
 
-/// One writer's part of a counter. It costs neither lock nor locked instruction, so no two threads may use it at once.
+/// One writer's part of a counter. It takes no lock and no locked instruction: only one thread at a time may use it.
 public struct CounterShard: Sendable {
     private let owner: Shards
     nonisolated(unsafe) private let cell: UnsafeMutablePointer<Shards.Cell>
@@ -32,12 +32,12 @@ public struct CounterShard: Sendable {
     public func add(_ amount: Int = 1) { cell.addAlone(UInt64(truncatingIfNeeded: amount)) }
 }
 
-/// Cells of 64 bits in shards that share no cache line, so that each can be written by a thread of its own. Shard 0 is
-/// everybody's; the others have one writer at a time. A cell's value is its sum over the shards.
+/// 64-bit cells in shards that share no cache line, so each shard can be written by its own thread. Shard 0 is for all
+/// threads; the others have one writer at a time. A cell's value is its sum over the shards.
 final class Shards: Sendable {
     typealias Cell = Atomic<UInt64>
 
-    // Processors fetch lines of 64 bytes in pairs.
+    // Processors prefetch 64-byte lines in pairs.
     private static let alignment = 128
 
     // Set once; the cells are atomics and live as long as this object.

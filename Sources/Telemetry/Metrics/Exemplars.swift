@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// An observation with the trace that made it.
+/// An observation with the trace that it belongs to.
 package struct Exemplar: Sendable {
     let trace: TraceID
     let nanoseconds: UInt64
@@ -9,8 +9,8 @@ package struct Exemplar: Sendable {
     let time: Int64
 }
 
-/// A place for one exemplar in each bucket. Any thread may offer one; it is taken at most once a second, so that shards
-/// mostly read the place and never wait for it.
+/// A place for one exemplar per bucket. Any thread may offer one; each place takes one at most once a second, so shards
+/// mostly only read the place and never wait for it.
 final class Exemplars: Sendable {
     // Cells of a place. The version is odd while it is being written.
     private enum Cell { static let version = 0, time = 1, high = 2, low = 3, value = 4, count = 5 }
@@ -20,7 +20,7 @@ final class Exemplars: Sendable {
 
     init(count: Int) { places = Shards(cells: count * Cell.count, owned: 0) }
 
-    /// The trace is asked for only where it would be taken.
+    /// `trace` is evaluated only if the exemplar would be taken.
     func offer(
         _ trace: @autoclosure () -> TraceID?, value: UInt64, at index: Int,
         now: Int64 = nanoseconds(of: CLOCK_REALTIME_COARSE)
@@ -41,7 +41,7 @@ final class Exemplars: Sendable {
         place[Cell.version].store(version &+ 2, ordering: .releasing)
     }
 
-    /// Nil if there is none, or if one is being written just now.
+    /// Nil if there is none, or if one is being written.
     func latest(at index: Int) -> Exemplar? {
         let place = places.cells(ofShard: 0) + index * Cell.count
         let version = place[Cell.version].load(ordering: .acquiring)
@@ -63,12 +63,12 @@ public struct TraceID: Sendable, Equatable {
 }
 
 extension TraceID: CustomStringConvertible {
-    /// From the header's value, `00-<32 hex digits>-<16 hex digits>-<2 hex digits>`; nil if it is not one.
+    /// Parses the header's value, `00-<32 hex digits>-<16 hex digits>-<2 hex digits>`; nil if it is malformed.
     public init?(traceparent: UnsafeRawBufferPointer) {
         let hyphen = UInt8(ascii: "-")
         guard traceparent.count >= 55, traceparent[2] == hyphen, traceparent[35] == hyphen, traceparent[52] == hyphen,
             let version = Self.word(traceparent[0..<2]), version < 0xFF,
-            // Later versions may have more, behind a hyphen.
+            // Later versions may append more after a hyphen.
             traceparent.count == 55 || version > 0 && traceparent[55] == hyphen,
             let high = Self.word(traceparent[3..<19]), let low = Self.word(traceparent[19..<35]), high | low != 0,
             let parent = Self.word(traceparent[36..<52]), parent != 0, Self.word(traceparent[53..<55]) != nil
@@ -76,7 +76,7 @@ extension TraceID: CustomStringConvertible {
         self.init(high: high, low: low)
     }
 
-    /// Lower-case hex digits, sixteen at most.
+    /// Lowercase hex digits, at most sixteen.
     private static func word(_ digits: Slice<UnsafeRawBufferPointer>) -> UInt64? {
         var word: UInt64 = 0
         for digit in digits {

@@ -1,4 +1,4 @@
-/// The text that a scrape is answered with, family by family.
+/// The text of an answer to a scrape, family by family.
 package struct Exposition {
     package enum Format: Sendable, CaseIterable {
         /// Prometheus text 0.0.4.
@@ -16,7 +16,7 @@ package struct Exposition {
 
     private let format: Format
     private var text: [UInt8] = []
-    /// The name of samples of the family that was begun last.
+    /// The sample name of the family that was begun last.
     private var name = ""
 
     package init(_ format: Format) {
@@ -43,7 +43,7 @@ package struct Exposition {
         sample(labels: labels, text: text)
     }
 
-    /// The parts of one histogram: `bounds` are labels, one for each of the counts, which are sums of all before.
+    /// The lines of one histogram: `bounds` are labels, one for each of `counts`, which are cumulative.
     mutating func histogram(
         labels: String, bounds: [String], counts: [Int], sum: Double, exemplar: (Int) -> Exemplar?
     ) {
@@ -56,13 +56,12 @@ package struct Exposition {
         sample(suffix: "_count", labels: labels, text: (counts.last ?? 0).description)
     }
 
-    /// The whole text.
     package consuming func finished() -> [UInt8] {
         if format == .openMetrics { text += "# EOF\n".utf8 }
         return text
     }
 
-    /// Piece by piece: there are thousands of lines in an answer.
+    /// Appends piece by piece, because an answer has thousands of lines.
     private mutating func sample(
         suffix: String = "", labels: String, bound: String = "", text value: String, exemplar: Exemplar? = nil
     ) {
@@ -87,7 +86,7 @@ package struct Exposition {
 }
 
 extension String {
-    /// This text as it stands in a help line, or between the quotes of a label's value.
+    /// Escaped for a help line or for a label's quoted value.
     func escaped(quotes: Bool) -> String {
         var escaped = ""
         for scalar in unicodeScalars {

@@ -1,5 +1,5 @@
-/// How durations are spread over buckets. May be observed from any thread; a thread that does so for every message
-/// takes a shard.
+/// The distribution of durations over buckets. Any thread may observe; a thread that does so for every message takes a
+/// shard.
 public final class Histogram: MetricSeries {
     fileprivate let buckets: Buckets
     fileprivate let shards: Shards
@@ -7,7 +7,7 @@ public final class Histogram: MetricSeries {
 
     package init(_ buckets: Buckets, shards owned: Int) {
         self.buckets = buckets
-        // One for each bound, one above, the sum.
+        // One cell for each bound, one for what lies above the last, one for the sum.
         shards = Shards(cells: buckets.bounds.count + 2, owned: owned)
         exemplars = Exemplars(count: buckets.bounds.count + 1)
     }
@@ -19,10 +19,10 @@ public final class Histogram: MetricSeries {
         (cells + buckets.bounds.count + 1).addShared(value >> buckets.sumShift)
     }
 
-    /// The part of one writer, counted from 0.
+    /// One writer's part; writers are numbered from 0.
     public func shard(_ index: Int) -> HistogramShard { HistogramShard(self, index) }
 
-    /// What was observed so far. An observation that is being made may be half in it.
+    /// Writes what was observed so far. An observation in progress may be half included.
     package func write(into exposition: inout Exposition, labels: String) {
         let count = buckets.bounds.count
         var running: UInt64 = 0
@@ -37,7 +37,7 @@ public final class Histogram: MetricSeries {
     }
 }
 
-/// One writer's part of a histogram. It costs neither lock nor locked instruction, so no two threads may use it at once.
+/// One writer's part of a histogram. It takes no lock and no locked instruction: only one thread at a time may use it.
 public struct HistogramShard: Sendable {
     private let owner: Histogram
     nonisolated(unsafe) private let cells: UnsafeMutablePointer<Shards.Cell>
@@ -47,16 +47,16 @@ public struct HistogramShard: Sendable {
         cells = owner.shards.cells(ofShard: index + 1)
     }
 
-    /// A negative duration counts as none.
+    /// A negative duration counts as zero.
     public func observe(nanoseconds: Int64) { _ = count(UInt64(max(0, nanoseconds))) }
 
-    /// The trace is asked for about once a second.
+    /// `trace` is evaluated about once a second for each bucket.
     public func observe(nanoseconds: Int64, trace: @autoclosure () -> TraceID?) {
         let value = UInt64(max(0, nanoseconds))
         owner.exemplars.offer(trace(), value: value, at: count(value))
     }
 
-    /// The bucket it went into.
+    /// Returns the bucket that the value went into.
     private func count(_ value: UInt64) -> Int {
         let index = owner.buckets.index(of: value)
         (cells + index).addAlone(1)
@@ -65,14 +65,14 @@ public struct HistogramShard: Sendable {
     }
 }
 
-/// The upper bounds of a histogram's buckets, in nanoseconds, ascending; what lies above the last has a bucket too.
+/// The upper bounds of a histogram's buckets, in nanoseconds, ascending. Values above the last have a bucket too.
 public struct Buckets: Sendable {
     let bounds: [UInt64]
-    /// `le="0.001"`, one for each bound and one for what lies above.
+    /// `le="0.001"`, one for each bound, and `le="+Inf"` for what lies above.
     let labels: [String]
-    /// The sum counts units of so many bits of nanoseconds.
+    /// The sum is kept in units of 2^`sumShift` nanoseconds.
     let sumShift: UInt64
-    /// For each number of significant bits the first bucket that a value of so many bits can fall into.
+    /// For each number of significant bits, the first bucket that a value with that many bits can fall into.
     private let firstByBits: [UInt8]
 
     init(_ bounds: [UInt64], sumShift: UInt64 = 0) {
@@ -101,15 +101,15 @@ extension Buckets {
     private static let fine: [UInt64] = [1, 10, 100, 1_000].flatMap { [$0 * 1_000, $0 * 2_500, $0 * 5_000] }
     private static let coarse = milliseconds(10, 25, 50, 100, 250, 500)
 
-    /// From a stage that looks a name up to one that waits for the deadline.
+    /// From a stage that looks up a name to one that waits until the deadline.
     package static let stage = Buckets(fine + coarse + seconds(1, 2.5, 5, 10, 30, 60))
 
     /// From a message's turn to the hand-over of its output.
     package static let message = Buckets(
         fine.filter { $0 >= 10_000 } + coarse + seconds(1, 2.5, 5, 10, 20, 30, 60))
 
-    /// From a record's timestamp to its acknowledged output; the long end is for a backlog, of which nanoseconds would not
-    /// fit into a sum.
+    /// From a record's timestamp to its acknowledged output. The long end is for a backlog, whose sum would overflow in
+    /// nanoseconds.
     package static let endToEnd = Buckets(
         milliseconds(1, 2, 5) + coarse + seconds(1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600), sumShift: 16)
 

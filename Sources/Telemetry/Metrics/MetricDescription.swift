@@ -1,4 +1,4 @@
-/// What is known of a family before it has any series.
+/// The name, kind, help and labels of a family.
 package struct MetricDescription: Sendable {
     package enum Kind: String, Sendable { case counter, gauge, histogram }
 
@@ -15,14 +15,14 @@ package struct MetricDescription: Sendable {
         self.labels = labels
     }
 
-    /// `stage="decrypt",result="ok"`: a value for each label.
+    /// `stage="decrypt",result="ok"`; `values` has one for each label.
     func labels(_ values: [String]) -> String {
         precondition(values.count == labels.count, "\(name) has other labels")
         return zip(labels, values).map { "\($0.rawValue)=\"\($1.escaped(quotes: true))\"" }.joined(separator: ",")
     }
 }
 
-/// The name, the help and the labels of what is measured when there is a scrape.
+/// The families that are measured at each scrape.
 extension MetricDescription {
     package static let ready = MetricDescription(.gauge, "pushmill_ready", "1 while /readyz answers 200.")
     package static let inFlightMessages = MetricDescription(

@@ -4,12 +4,12 @@ import Synchronization
 package final class MetricRegistry: Sendable {
     /// How many threads write shards of their own.
     package let shards: Int
-    /// Each writes one or more families when there is a scrape.
+    /// Each writes one or more families at every scrape.
     private let sources = Mutex<[@Sendable (inout Exposition) -> Void]>([])
 
     package init(shards: Int) { self.shards = shards }
 
-    /// A name is added once.
+    /// Each name may be added only once.
     private func add(_ source: @escaping @Sendable (inout Exposition) -> Void) {
         sources.withLock { $0.append(source) }
     }
@@ -43,12 +43,12 @@ package final class MetricRegistry: Sendable {
     }
 }
 
-/// What a family has for each set of label values.
+/// One member of a family: what it has for one set of label values.
 package protocol MetricSeries: AnyObject, Sendable {
     func write(into exposition: inout Exposition, labels: String)
 }
 
-/// The series of one name. A handle is resolved once, at start, and then used without looking anything up.
+/// The series of one name. A handle is resolved once, at start, and then used without a lookup.
 package final class MetricFamily<Series: MetricSeries>: Sendable {
     private let description: MetricDescription
     private let make: @Sendable () -> Series
@@ -78,9 +78,9 @@ package final class MetricFamily<Series: MetricSeries>: Sendable {
     }
 }
 
-/// What is asked for when there is a scrape.
+/// Values that are read at each scrape.
 extension MetricRegistry {
-    /// A counter or gauge that is asked for its samples, such as what librdkafka's statistics say.
+    /// A counter or gauge whose samples are read at each scrape, such as librdkafka's statistics.
     package func measure(_ description: MetricDescription, _ samples: @escaping @Sendable () -> [MetricSample]) {
         add { exposition in
             let samples = samples()
@@ -90,7 +90,7 @@ extension MetricRegistry {
         }
     }
 
-    /// What the process, the build and the log say of themselves.
+    /// Adds the metrics of the process, the build and the log.
     package func addProcess(log: Log, version: String) {
         measure(.build) { [.init(1, version)] }
         measure(.logLines) { [counts = log.counts] in

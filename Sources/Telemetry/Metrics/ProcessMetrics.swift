@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// The usual `process_*` families, read from `/proc` when there is a scrape.
+/// The usual `process_*` families, read from `/proc` at each scrape.
 struct ProcessMetrics {
     private let start = Self.startTime()
 
@@ -15,7 +15,7 @@ struct ProcessMetrics {
             gauge("process_resident_memory_bytes", "Resident memory size.", pages[1] * page, &exposition)
         }
         if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            // One of them is that of the folder itself.
+            // One of them is the descriptor of the folder itself.
             gauge("process_open_fds", "Number of open file descriptors.", open.count - 1, &exposition)
         }
         var limit = rlimit()

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// How files were read again. Apart from the service's metrics, because files are watched before there are any.
+/// How often files were reloaded. Separate from `ServiceMetrics`, because files are watched before it exists.
 package final class ReloadCounts: Sendable {
     fileprivate struct Reloads {
         var succeeded = 0
         var failed = 0
-        /// The last one has.
+        /// The last reload failed.
         var hasFailed = false
     }
 
@@ -22,7 +22,7 @@ package final class ReloadCounts: Sendable {
         }
     }
 
-    /// By the names of files without their folders, in order. Those of one name are one: failed if one of them has.
+    /// By file name without folder, sorted. Files of one name count as one: failed if one of them failed.
     fileprivate func byName(_ watched: [String]) -> [(name: String, reloads: Reloads)] {
         let byPath = byPath.withLock { $0 }
         let paths = Set(watched).union(byPath.keys)
@@ -36,7 +36,7 @@ package final class ReloadCounts: Sendable {
 }
 
 extension MetricRegistry {
-    /// `watched` gives the paths of all files that are read again when they change: each is there from the start.
+    /// `watched` returns the paths of all files that are reloaded when they change; each has a series from the start.
     package func addReloads(_ reloads: ReloadCounts, of watched: @escaping @Sendable () -> [String]) {
         measure(.reloads) {
             reloads.byName(watched()).flatMap { name, reloads in

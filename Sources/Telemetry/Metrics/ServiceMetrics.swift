@@ -1,7 +1,7 @@
 /// Every metric of the service, resolved. What is counted for each message is in the `MetricsShard` of the thread that
 /// counts it; the rest is counted here, from any thread.
 public final class ServiceMetrics: Sendable {
-    /// By the indices of outcomes and reasons, as they were given.
+    /// By the index of the outcome or of the reason, in the order given to `init`.
     public let published: [Counter]
     public let deadLetters: [Counter]
     public let dropped: Counter
@@ -21,8 +21,8 @@ public final class ServiceMetrics: Sendable {
     public let transactionsCommitted: Counter
     public let transactionsAborted: Counter
 
-    /// Names of the stages in their order; outcomes and reasons as labels, in the order of the indices by which they
-    /// are counted.
+    /// `stages` are names in the order of the chain; `outcomes` and `deadLetterReasons` are labels in the order of the
+    /// indices by which they are counted.
     package init(registry: MetricRegistry, stages: [String], outcomes: [String], deadLetterReasons: [String]) {
         consumed = registry.counters(
             "pushmill_records_consumed_total",
@@ -69,7 +69,7 @@ public final class ServiceMetrics: Sendable {
         transactionsAborted = transactions.series("aborted")
     }
 
-    /// The part of one writer, counted from 0: a shard.
+    /// The part of one writer, a shard; writers are numbered from 0.
     public func shard(_ index: Int) -> MetricsShard {
         MetricsShard(
             published: published.map { $0.shard(index) }, deadLetters: deadLetters.map { $0.shard(index) },
@@ -80,11 +80,11 @@ public final class ServiceMetrics: Sendable {
     public func consumed(topic: String) -> Counter { consumed.series(topic) }
 }
 
-/// What is counted of one stage.
+/// The metrics of one stage.
 public struct StageMetrics: Sendable {
     public let name: String
     public let seconds: Histogram
-    /// Deadlines, its budget's included, that came while this stage ran.
+    /// Deadlines, including that of the stage's own budget, that passed while this stage ran.
     public let expired: Counter
     /// Abandoned calls of this stage that still run.
     public let abandoned: Counter
@@ -92,7 +92,7 @@ public struct StageMetrics: Sendable {
     public let late: Counter
     private let results: MetricFamily<Counter>
 
-    /// The counter of one of the stage's results; `reason` is empty where the result has none.
+    /// The counter of one of the stage's results; `reason` is empty if the result has none.
     public func results(_ result: String, reason: String = "") -> Counter { results.series(name, result, reason) }
 
     fileprivate static func all(_ names: [String], in registry: MetricRegistry) -> [StageMetrics] {
@@ -118,7 +118,7 @@ public struct StageMetrics: Sendable {
     }
 }
 
-/// One writer's part of the service's metrics: what is counted for every message. Used by no two threads at once.
+/// One writer's part of the metrics counted for every message. Only one thread at a time may use it.
 public struct MetricsShard: Sendable {
     /// By the index of the outcome.
     public let published: [CounterShard]
@@ -136,7 +136,7 @@ public struct StageMetricsShard: Sendable {
     public let seconds: HistogramShard
     private let metrics: StageMetrics
     private let index: Int
-    /// The results seen so far, by the places of their literals in the program: a handful, found by looking along.
+    /// The results seen so far, by the addresses of their literals: few enough for a linear search.
     private var results: [(word: UInt, reason: UInt, counter: CounterShard)] = []
 
     init(_ metrics: StageMetrics, _ index: Int) {
@@ -145,7 +145,7 @@ public struct StageMetricsShard: Sendable {
         seconds = metrics.seconds.shard(index)
     }
 
-    /// Both words are of the fixed vocabulary; an empty reason is none.
+    /// Both words are from the fixed vocabulary; an empty reason means none.
     public mutating func count(_ result: StaticString, reason: StaticString = "", by amount: Int = 1) {
         let key = (result.identity, reason.identity)
         for index in results.indices where results[index].word == key.0 && results[index].reason == key.1 {

@@ -1,12 +1,12 @@
-/// The page at `/`: one document without outside assets, which draws what `/metrics`, `/readyz` and `/logs` say. Its parts
-/// are files beside this one.
+/// The page at `/`: one document without external assets that draws what `/metrics`, `/readyz` and `/logs` return. Its
+/// parts are the files next to this one.
 enum Page {
-    /// The nonce is what the content security policy lets styles and scripts of this one answer run by.
+    /// With `nonce`, the content security policy admits the styles and scripts of this one answer.
     static func html(nonce: String, showsNotifications: Bool) -> String {
         pieces.joined(separator: nonce).replacing("@notifications@", with: showsNotifications ? "1" : "")
     }
 
-    /// What stands between the places of the nonce.
+    /// The document, split where the nonce belongs.
     private static let pieces: [Substring] = {
         let script = [
             PackageResources.samples_js, PackageResources.drawing_js, PackageResources.panels_js,
@@ -27,9 +27,8 @@ enum Page {
 }
 
 extension AdminRoute {
-    /// `notifications` are the latest ones, which are content, to be drawn too: a JSON array of `{"recipient",
-    /// "outcome", "stages", "before", "after"}`, the last two with `title`, `subtitle`, `body` and `badge` where there
-    /// are any.
+    /// `notifications` returns the latest ones, which are content, to be drawn as well: a JSON array of `{"recipient",
+    /// "outcome", "stages", "before", "after"}`, the last two with `title`, `subtitle`, `body` and `badge` if present.
     package static func page(notifications: (@Sendable () -> [UInt8])? = nil) -> [AdminRoute] {
         let page = AdminRoute("GET", "/") { _ in
             var random = SystemRandomNumberGenerator()

@@ -1,7 +1,7 @@
 // Elements, curves and bars.
 const at = id => document.getElementById(id);
 
-// Text is always set as text, so that nothing from outside becomes markup.
+// Content is always set as text, so nothing from outside becomes markup.
 function node(tag, attributes = {}, ...children) {
   const made = tag === 'svg' || at.shapes.has(tag)
     ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
@@ -60,7 +60,7 @@ class Chart {
     this.place.replaceChildren(svg, legend);
   }
 
-  // The next 1, 2 or 5 times a power of ten.
+  // Rounds up to 1, 2 or 5 times a power of ten.
   static round(value) {
     if (!(value > 0)) return 1;
     const power = 10 ** Math.floor(Math.log10(value));

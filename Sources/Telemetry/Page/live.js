@@ -1,10 +1,10 @@
-// Asks again and again, and goes on after a restart of the service.
+// Polls the service, and goes on after it restarts.
 const gap = { consumed: null, published: null, message50: null, message99: null, whole99: null };
 let snapshots = [], history = [], lastAnswer = null, lastLines = '';
 
 async function get(path) {
   const answer = await fetch(path, { signal: AbortSignal.timeout(5000) });
-  // What is not ready says why with 503.
+  // A service that is not ready answers 503 with its reasons.
   if (!answer.ok && path !== '/readyz') throw new Error(`${path}: ${answer.status}`);
   return answer;
 }
@@ -27,7 +27,7 @@ async function refreshMetrics() {
   const now = { time: performance.now() / 1000, samples };
   const last = snapshots[snapshots.length - 1];
   const start = sum(now, 'process_start_time_seconds');
-  // A process that was started anew counts from zero.
+  // A restarted process counts from zero.
   if (last && sum(last, 'process_start_time_seconds') !== start) snapshots = [];
   const step = snapshots[snapshots.length - 1];
   remember(step ? {
@@ -45,7 +45,7 @@ async function refreshMetrics() {
   showStages(now, before);
   const build = matching(now, 'pushmill_build_info')[0];
   at('version').textContent = build ? build.labels.version : '';
-  // By the service's clock: the browser's may be another.
+  // By the service's clock: the browser's may differ.
   return Math.max(0, Date.parse(answer.headers.get('Date')) / 1000 - start);
 }
 

@@ -24,7 +24,7 @@ function showTiles(now, before) {
   const failures = sum(now, 'pushmill_checkpoint_failures_total');
   const published = before && rate(before, now, 'pushmill_records_published_total');
   const ages = matching(now, 'pushmill_oldest_unfinished_seconds').map(sample => sample.value);
-  // How many are left of a partition is not known before it is read.
+  // The lag of a partition is unknown until the partition is read.
   const least = matching(now, 'pushmill_consumer_lag_records').length < ages.length ? 'at least ' : '';
   const busy = before ? values(now, 'pushmill_shard_busy_seconds_total', 'shard').map(shard =>
     (100 * rate(before, now, 'pushmill_shard_busy_seconds_total', { shard })).toFixed(0) + ' %') : [];

@@ -1,6 +1,6 @@
 // Reads what /metrics says: rates, quantiles, and how numbers are written.
 'use strict';
-// Seconds between two looks, how many make five minutes, and how many make the last 30 seconds.
+// Seconds between two polls, polls in five minutes, and polls in the last 30 seconds.
 const period = 2, keep = 150, shortly = 15;
 
 // Prometheus text as a map from a sample's name to its labels and values.
@@ -32,12 +32,12 @@ function values(snapshot, name, label) {
   return [...new Set(matching(snapshot, name).map(sample => sample.labels[label]))];
 }
 
-// What a counter gained a second between two snapshots.
+// What a counter gained per second between two snapshots.
 function rate(from, to, name, labels) {
   return Math.max(0, sum(to, name, labels) - sum(from, name, labels)) / (to.time - from.time);
 }
 
-// Evenly spread within a bucket, as Prometheus estimates it; null when nothing was observed between the two.
+// Interpolates within a bucket, as Prometheus does; null if nothing was observed between the two snapshots.
 function quantile(share, from, to, name, labels) {
   const before = new Map(
     matching(from, name + '_bucket', labels).map(({ labels: { le }, value }) => [le, value]));

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A thread of our own, for work that blocks. It takes no signals, so a closed pipe is an error there and never a death.
+/// A thread for blocking work. It blocks all signals: a closed pipe is an error there and never ends the process.
 package struct Thread: Sendable {
     private let handle: pthread_t
 
@@ -10,7 +10,7 @@ package struct Thread: Sendable {
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
-        // A new thread has its creator's mask.
+        // A new thread inherits its creator's mask.
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
@@ -28,10 +28,10 @@ package struct Thread: Sendable {
         self.handle = handle
     }
 
-    /// Waits for the end of the thread. Exactly once, unless it is detached.
+    /// Waits for the thread to end. Call exactly once, unless the thread is detached.
     package func join() { pthread_join(handle, nil) }
 
-    /// Nobody will wait: what the system keeps of the thread goes when it ends.
+    /// No one will join: the system frees the thread's resources when it ends.
     package func detach() { pthread_detach(handle) }
 }
 
@@ -41,7 +41,7 @@ private final class Body: Sendable {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
 
-/// The C library's call for it is not among those that Swift imports.
+/// Swift does not import the C library's function for this.
 private func nameThread(_ name: String) {
     let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }
@@ -49,7 +49,7 @@ private func nameThread(_ name: String) {
     close(file)
 }
 
-/// The first and last function of the thread; takes over the reference that `pthread_create` was given.
+/// The thread's entry point; takes over the reference that `pthread_create` was given.
 private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context else { return nil }
     Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
@@ -78,14 +78,14 @@ package final class Waker: Sendable {
         close(input)
     }
 
-    /// Any thread.
+    /// From any thread.
     package func wake() {
         guard isArmed.exchange(false, ordering: .acquiringAndReleasing) else { return }
         var byte: UInt8 = 0
         write(input, &byte, 1)
     }
 
-    /// The waiting thread, before it looks for work: what comes after this call wakes it again.
+    /// Called by the waiting thread before it looks for work: a `wake` after this call wakes it again.
     package func rearm() {
         var byte: UInt8 = 0
         while read(descriptor, &byte, 1) > 0 {}
