@@ -1,14 +1,14 @@
 package import PushmillStages
 import PushmillTelemetry
 
-/// Media from the web: fetched once for all who ask for it at the same time, and kept in a folder.
+/// Media from the web: fetched once for all concurrent requests, and kept in a folder.
 package final class MediaLibrary: MediaSource {
     private let requests = Requests()
     private let transfers: TransferThread
-    /// Nil where nothing is kept.
+    /// Nil if nothing is kept.
     private let folder: MediaFolder?
 
-    /// `keeps`: false fetches and looks at media, and writes nothing. `log` is called on any thread.
+    /// Without `keeps`, media is fetched and checked, but not written. `log` is called on any thread.
     package init(
         _ settings: MediaSettings, keeps: Bool = true, reach: Reach = Reach(),
         log: @escaping @Sendable (StageResources.Severity, String) -> Void
@@ -18,13 +18,13 @@ package final class MediaLibrary: MediaSource {
         let means = Means(settings: settings, reach: reach, folder: folder, log: log)
         transfers = try TransferThread(means) { [requests] fetch, result in
             requests.end(fetch, result, now: TimeSource.system.now)
-            // The folder may have told that it is gone before it was remembered.
+            // The folder may have reported the media gone before it was remembered.
             if case .success(let media) = result, folder?.has(media) == false { requests.forget([media.name]) }
         }
         folder?.care(settings, onGone: requests.forget)
     }
 
-    /// What is kept; nil where nothing is.
+    /// Nil if nothing is kept.
     package var figures: MediaFigures? { folder?.room.figures }
 
     package func known(at url: String, for context: StageContext) -> Media? { known(at: url) }
@@ -39,7 +39,7 @@ package final class MediaLibrary: MediaSource {
         try await media(at: url, until: context.limit)
     }
 
-    /// Does not leave the caller's isolation: a way through the system's pool of threads costs two of them a wake-up.
+    /// Does not leave the caller's isolation: going through the system's thread pool would cost two thread wake-ups.
     func media(
         at url: String, until limit: Instant, isolation: isolated (any Actor)? = #isolation
     ) async throws(MediaFailure) -> Media {

@@ -1,10 +1,10 @@
 import PushmillStages
 
 extension MediaType {
-    /// So many bytes tell.
+    /// Bytes that determine the type.
     static let headLength = 12
 
-    /// What begins with these bytes, and has these letters from its ninth on.
+    /// The type of media with these first bytes, and these letters from its ninth byte on.
     private static let marks: [(type: MediaType, start: [UInt8], ninth: String)] = [
         (.jpeg, [0xFF, 0xD8, 0xFF], ""),
         (.png, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], ""),
@@ -15,7 +15,7 @@ extension MediaType {
         (.mp3, Array("ID3".utf8), ""),
     ]
 
-    /// What the bytes are, whatever anybody calls them. Nil for what no notification shows.
+    /// The type by content, regardless of any name or header. Nil for what no notification shows.
     init?(firstBytes head: [UInt8]) {
         let mark = Self.marks.first { head.starts(with: $0.start) && head.dropFirst(8).starts(with: $0.ninth.utf8) }
         if let mark {
@@ -29,7 +29,7 @@ extension MediaType {
         }
     }
 
-    /// The brand of an ISO base media file: many formats are one by their frame.
+    /// By the brand of an ISO base media file, a container that many formats share.
     private init?(brand: ArraySlice<UInt8>) {
         switch String(decoding: brand, as: UTF8.self) {
         case "M4A ", "M4B ": self = .m4a
@@ -39,7 +39,7 @@ extension MediaType {
         }
     }
 
-    /// A frame of MPEG audio, layer III, with nothing in its header that is reserved.
+    /// Whether a frame of MPEG audio, layer III, begins here, without reserved values in its header.
     private static func beginsFrame(_ head: [UInt8]) -> Bool {
         guard head.count >= 3, head[0] == 0xFF, head[1] & 0xE0 == 0xE0 else { return false }
         let (version, layer) = (head[1] >> 3 & 3, head[1] >> 1 & 3)

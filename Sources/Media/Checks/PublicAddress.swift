@@ -2,10 +2,10 @@ import CPushmillCurl
 import Glibc
 import PushmillStages
 
-/// Which addresses anybody may be sent to. What is not on the public internet belongs to somebody's own network: this
-/// machine, its neighbours, or what a cloud tells its machines.
+/// Which addresses URLs may lead to. Addresses outside the public internet belong to private networks: this machine,
+/// its neighbors, or a cloud's metadata service.
 enum PublicAddress {
-    /// Of a socket; false for what is neither IPv4 nor IPv6.
+    /// For a socket address; false if it is neither IPv4 nor IPv6.
     static func contains(_ address: UnsafeRawBufferPointer) -> Bool {
         guard address.count >= MemoryLayout<sa_family_t>.size else { return false }
         switch Int32(address.loadUnaligned(as: sa_family_t.self)) {
@@ -28,10 +28,10 @@ enum PublicAddress {
 
     private static func contains(_ high: UInt64, _ low: UInt64) -> Bool {
         let lastFour = UInt32(truncatingIfNeeded: low)
-        // IPv4 in another form: mapped, or by way of a translator.
+        // IPv4 in another form: mapped, or through a translator.
         if high == 0, low >> 32 == 0xFFFF { return contains(lastFour) }
         if high == 0x0064_FF9B_0000_0000, low >> 32 == 0 { return contains(lastFour) }
-        // Beyond 2000::/3 there is nothing public.
+        // Nothing outside 2000::/3 is public.
         guard high >> 61 == 1 else { return false }
         return !closedSix.contains { high >> (64 - $0.bits) == $0.prefix >> (64 - $0.bits) }
     }
@@ -40,7 +40,7 @@ enum PublicAddress {
     private static let closed: [(prefix: UInt32, bits: UInt32)] = [
         (0x0000_0000, 8),  // this network
         (0x0A00_0000, 8),  // private
-        (0x6440_0000, 10),  // carriers' own
+        (0x6440_0000, 10),  // carrier-grade NAT
         (0x7F00_0000, 8),  // loopback
         (0xA9FE_0000, 16),  // link-local, with most clouds' metadata
         (0xAC10_0000, 12),  // private
@@ -64,8 +64,8 @@ enum PublicAddress {
     ]
 }
 
-/// A URL that may be fetched, as libcurl reads it: the client that connects must not
-/// understand it otherwise than the code that checks.
+/// A URL that may be fetched, as libcurl reads it: the client that connects must not understand it differently than the
+/// code that checks it.
 struct WebAddress: Sendable {
     let text: String
     /// In lower case.
@@ -74,24 +74,24 @@ struct WebAddress: Sendable {
     let server: String
     let isSecure: Bool
 
-    /// A transfer holds several copies of its URL, and memory is for many transfers. Signed ones can have more than half of
-    /// it; many servers take no longer ones either.
+    /// Bytes of a URL. A transfer holds several copies, and memory must suffice for many transfers. Signed URLs can
+    /// need more than half of this; many servers accept no longer ones either.
     private static let longest = 8192
 
-    /// Absolute, with a host of these and nobody's credentials.
+    /// Absolute, with a host that `settings` allow and without credentials.
     init(_ text: String, _ settings: MediaSettings) throws(MediaFailure) {
         guard text.utf8.count <= Self.longest, let handle = curl_url() else { throw .malformedURL }
         defer { curl_url_cleanup(handle) }
-        // A C string would end there.
+        // A C string would end at a zero byte.
         guard !text.utf8.contains(0),
             curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_DISALLOW_USER)) == CURLUE_OK,
-            // The server does not see it.
+            // The server does not see the fragment.
             curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0) == CURLUE_OK,
             let scheme = Self.part(CURLUPART_SCHEME, of: handle), let host = Self.part(CURLUPART_HOST, of: handle),
             let port = Self.part(CURLUPART_PORT, of: handle, UInt32(CURLU_DEFAULT_PORT)),
             let whole = Self.part(CURLUPART_URL, of: handle), whole.utf8.count <= Self.longest,
-            // As name servers are asked for it: what other letters become, or what is escaped twice, could be another host,
-            // or end it.
+            // In the form that name servers are asked for: other letters, or a second escape, could turn into another
+            // host, or end it.
             host.utf8.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "%") })
         else { throw .malformedURL }
         isSecure = scheme == "https"

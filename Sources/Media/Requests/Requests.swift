@@ -1,7 +1,7 @@
 import PushmillStages
 import Synchronization
 
-/// Who waits for what: everybody who asks for one URL waits for the same fetch, which ends when the last has given up.
+/// The callers that wait for each URL: they share one fetch, which ends when the last of them has given up.
 final class Requests: Sendable {
     /// Is called once, on any thread.
     typealias Answer = @Sendable (FetchResult) -> Void
@@ -19,19 +19,19 @@ final class Requests: Sendable {
     private let state = Mutex(State())
     private let numbers = Atomic<Int>(0)
 
-    /// By which somebody who is going to wait is known.
+    /// Identifies one caller that is going to wait.
     func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
     func known(_ url: String, now: Instant) -> (media: Media, isDue: Bool)? {
         state.withLock { $0.memory.find(url, now: now) }
     }
 
-    /// Gives the fetch that the caller is to start. Called by the task that waits.
+    /// Returns the fetch that the caller must start, if any. Called by the task that waits.
     func join(_ url: String, as number: Int, until limit: Instant, now: Instant, _ answer: @escaping Answer) -> Fetch? {
         let (result, fetch) = state.withLock { state -> (FetchResult?, Fetch?) in
-            // It may have come since it was not known.
+            // It may have come since the caller looked it up.
             if let (media, _) = state.memory.find(url, now: now) { return (.success(media), nil) }
-            // Who was cancelled by now may have left already.
+            // A task that was canceled by now may already have called `leave`.
             if Task.isCancelled { return (.failure(.abandoned), nil) }
             let key = URLKey(url: url)
             if let fetch = state.requests[key]?.fetch {
@@ -47,7 +47,7 @@ final class Requests: Sendable {
         return fetch
     }
 
-    /// Gives the fetch that nobody waits for any more.
+    /// Returns the fetch if no caller waits for it any more.
     func leave(_ url: String, _ number: Int) -> Fetch? {
         let key = URLKey(url: url)
         let (answer, abandoned) = state.withLock { state -> (Answer?, Fetch?) in
@@ -73,7 +73,7 @@ final class Requests: Sendable {
     func forget(_ names: Set<String>) { state.withLock { $0.memory.forget(names) } }
 }
 
-/// A URL by its bytes: two that Unicode takes for equal may lead to different files.
+/// Compares URLs by their bytes: two that Unicode considers equal may lead to different files.
 private struct URLKey: Hashable {
     let url: String
 
@@ -85,7 +85,7 @@ private struct URLKey: Hashable {
     }
 }
 
-/// Media that somebody waits for.
+/// The fetch of media that at least one caller waits for.
 final class Fetch: Sendable {
     let url: String
     private let latest: Atomic<UInt64>
@@ -95,12 +95,12 @@ final class Fetch: Sendable {
         latest = Atomic(limit.nanoseconds)
     }
 
-    /// When the last of those who wait has given up.
+    /// When the last of the callers gives up.
     var limit: Instant { Instant(nanoseconds: latest.load(ordering: .relaxed)) }
 
     func extend(until limit: Instant) { latest.max(limit.nanoseconds, ordering: .relaxed) }
 
-    /// Nobody waits any more; nobody will.
+    /// No caller waits any more, and none will.
     func abandon() { latest.store(Instant.past.nanoseconds, ordering: .relaxed) }
 
     var isAbandoned: Bool { limit == .past }
@@ -108,24 +108,24 @@ final class Fetch: Sendable {
 
 typealias FetchResult = Result<Media, MediaFailure>
 
-/// What was behind a URL a little while ago. Bounded in URLs and in what they take: what was not asked for the longest is
+/// What URLs led to a short time ago. Bounded in the number of URLs and in their bytes: the least recently used are
 /// forgotten.
 struct Memory {
     private struct Entry {
         let media: Media
         let fetched: Instant
-        /// When the file was last known to be there.
+        /// When the file was last known to exist.
         var touched: Instant
     }
 
-    /// So long nobody asks the server again.
+    /// For this long the server is not asked again.
     private static let age = Duration.seconds(600)
     private static let touchInterval: UInt64 = 60_000_000_000
 
     private let limit: Int
     private let byteLimit: Int
     private var recent: [URLKey: Entry] = [:]
-    /// Of the URLs that have been put there.
+    /// Bytes of the URLs in `recent`.
     private var recentBytes = 0
     private var older: [URLKey: Entry] = [:]
 
@@ -134,7 +134,7 @@ struct Memory {
         byteLimit = bytes
     }
 
-    /// `isDue`: the file's last use is to be noted.
+    /// `isDue`: the file's last use must be recorded.
     mutating func find(_ url: String, now: Instant) -> (media: Media, isDue: Bool)? {
         let key = URLKey(url: url)
         guard var entry = recent[key] ?? older[key], now < entry.fetched + Self.age else { return nil }
@@ -159,7 +159,7 @@ struct Memory {
         recent[key] = entry
     }
 
-    /// Their files are gone.
+    /// For media whose files are gone.
     mutating func forget(_ names: Set<String>) {
         recent = recent.filter { !names.contains($0.value.media.name) }
         older = older.filter { !names.contains($0.value.media.name) }

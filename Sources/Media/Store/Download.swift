@@ -4,10 +4,10 @@ import PushmillPayload
 import PushmillStages
 import Synchronization
 
-/// Media that is coming in: its type is known by its first bytes, its size is held to the type's limit, its hash grows
-/// with it. Belongs to one thread.
+/// Media that is coming in. Its first bytes determine its type, the type limits its size, and its hash is computed as
+/// bytes come. Belongs to one thread.
 final class Download {
-    /// Whole media, not kept yet. Without a file where nothing is kept.
+    /// Complete media that is not kept yet. `file` is nil if nothing is kept.
     struct Finished: Sendable {
         let media: Media
         let file: PartialFile?
@@ -25,7 +25,7 @@ final class Download {
         hash = try ContentHash()
     }
 
-    /// `announced`: how long it says it is, from its beginning; it is believed where it is too long. Throws a
+    /// `announced` is the length of the whole as the server announces it; it counts only if it is too large. Throws a
     /// `MediaFailure`, or the folder's `FileFailure`.
     func add(_ bytes: UnsafeRawBufferPointer, announced: Int?) throws {
         count += bytes.count
@@ -54,7 +54,7 @@ final class Download {
     }
 }
 
-/// A file that is being written under a name nobody asks for; gone with the value unless it was given its own.
+/// A file that is being written under a temporary name; removed with the value unless `name` has renamed it.
 final class PartialFile: Sendable {
     static let prefix = ".partial-"
 
@@ -62,7 +62,7 @@ final class PartialFile: Sendable {
     private let folder: MediaFolder
     private let path: String
     private let size = Atomic<Int>(0)
-    /// It has a name that no file had before.
+    /// It was given a name that no file had before.
     private let isNew = Atomic<Bool>(false)
 
     init(in folder: MediaFolder) throws(FileFailure) {
@@ -88,15 +88,15 @@ final class PartialFile: Sendable {
         guard writeAll(bytes, to: descriptor) else { throw FileFailure(path: folder.path, errno) }
     }
 
-    /// Gives it the name under which it is found, once all of it is on the disk. Takes as long as the disk does. The
-    /// name itself is on the disk when the folder is.
+    /// Renames the file to its final name once all of it is on the disk, which blocks for as long as the disk takes.
+    /// The name itself is on the disk when the folder is synced.
     func name(_ name: String) throws(FileFailure) {
         let target = "\(folder.path)/\(name)"
         let isNew = access(target, F_OK) != 0
         guard fdatasync(descriptor) == 0, rename(path, target) == 0 else {
             throw FileFailure(path: folder.path, errno)
         }
-        // In the place of the same media it adds nothing to what is kept.
+        // Media that replaces the same media adds nothing to what is kept.
         self.isNew.store(isNew, ordering: .relaxed)
     }
 }

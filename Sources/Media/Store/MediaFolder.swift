@@ -5,14 +5,14 @@ import PushmillPayload
 import PushmillStages
 import Synchronization
 
-/// Where media is kept. What waits until a file is on the disk waits on threads of its own. Its bytes are written on the
-/// transfers' thread as they come: a disk that takes none holds up transfers, and no message beyond its time.
+/// The folder that media is kept in. Threads of its own wait for files to reach the disk. Bytes are written on the
+/// transfers' thread as they come: a stalled disk holds up transfers, but no message beyond its time limit.
 final class MediaFolder: Sendable {
     typealias Done = @Sendable (FileFailure?) -> Void
 
     let path: String
     let room: MediaRoom
-    /// So many files may be open: those of transfers, and those that wait for the disk.
+    /// How many files may be open: those of transfers, and those that wait for the disk.
     private let limit: Int
     private let files = Atomic<Int>(0)
     private let complete = Mutex<[(file: PartialFile, media: Media, done: Done)]>([])
@@ -20,8 +20,8 @@ final class MediaFolder: Sendable {
     private let turn = Atomic<Int>(0)
     private let tidying = DispatchQueue(label: "pushmill.media.tidy", qos: .utility)
 
-    /// Makes it where it is missing, for its owner only: who else may read it, such as a web server's group, is said by
-    /// making it beforehand.
+    /// Creates the folder if it is missing, for its owner only. To let others read it, such as a web server's group,
+    /// create it beforehand.
     init(
         path: String, capacity: Int = .max, files limit: Int = Descriptors.share, room: MediaRoom? = nil
     ) throws(FileFailure) {
@@ -44,19 +44,19 @@ final class MediaFolder: Sendable {
 
     func begin() throws(FileFailure) -> PartialFile { try PartialFile(in: self) }
 
-    /// Whether one more file may be open; `giveRoom` is to be called in either case.
+    /// Whether one more file may be open; the caller must call `giveRoom` in either case.
     func takeRoom() -> Bool { files.add(1, ordering: .relaxed).newValue <= limit }
 
     func giveRoom() { files.subtract(1, ordering: .relaxed) }
 
-    /// Keeps a complete file; tells when that is done, on another thread.
+    /// Keeps a complete file; calls `done` on another thread once that has succeeded or failed.
     func keep(_ file: PartialFile, as media: Media, _ done: @escaping Done) {
         complete.withLock { $0.append((file, media, done)) }
         let number = turn.add(1, ordering: .relaxed).newValue
         queues[number & 3].async { self.keepBatch() }
     }
 
-    /// What has come while the disk was busy shares the wait for the folder.
+    /// Files that came while the disk was busy share one sync of the folder.
     private func keepBatch() {
         let batch = complete.withLock { complete in
             defer { complete.removeFirst(min(complete.count, Self.batch)) }
@@ -83,7 +83,7 @@ final class MediaFolder: Sendable {
 
     func has(_ media: Media) -> Bool { access("\(path)/\(media.name)", F_OK) == 0 }
 
-    /// Notes on another thread that media is in use; tells if it is gone.
+    /// Records on another thread that media is in use; calls `ifGone` if its file is gone.
     func touch(_ media: Media, ifGone: @escaping @Sendable () -> Void) {
         queues[0].async { [path] in
             if utimensat(AT_FDCWD, "\(path)/\(media.name)", nil, 0) != 0, errno == ENOENT { ifGone() }
@@ -92,18 +92,18 @@ final class MediaFolder: Sendable {
 }
 
 extension MediaFolder {
-    /// A file as it was at some time.
+    /// The state of a file at some time.
     struct Entry: Equatable {
-        /// Media is smaller by far; what somebody else has put there may be of any size, and of any time.
+        /// Caps `size`: media is far smaller, but a file that someone else put there may have any size, and any time.
         private static let most = 1 << 40
 
         let name: String
         let size: Int
-        /// In seconds since 1970, and the rest of the last one.
+        /// The last use in seconds since 1970, and the nanoseconds beyond.
         let used: Int
         let nanoseconds: Int
 
-        /// Nil where there is none.
+        /// Nil if there is no such regular file.
         fileprivate init?(_ name: String, in folder: String) {
             var status = stat()
             guard lstat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -114,12 +114,12 @@ extension MediaFolder {
         }
     }
 
-    /// A file that was begun so long ago was left behind by a process that died.
+    /// A partial file without a write for this many seconds was left behind by a process that died.
     private static let patience = 2 * 3600
 
-    /// Removes what was not used for so long, then what was not used for the longest until the rest is small enough, files
-    /// that are still coming in included.
-    /// Gives the names that are gone. Other files are left alone; several processes may do this to one folder.
+    /// Removes media that was not used for `age`, then the least recently used until the rest, partial files included,
+    /// fits into `capacity`. Returns the names that are gone. Leaves other files alone; several processes may tidy one
+    /// folder.
     func tidy(age: Duration, capacity: Int, now: Int = time(nil)) -> Set<String> {
         var gone: Set<String> = []
         var kept: [Entry] = []
@@ -131,7 +131,7 @@ extension MediaFolder {
             return []
         }
         for listed in entries {
-            // A clock that was ahead has left it: its age counts from now on.
+            // A clock that was ahead set its time: its age counts from now on.
             let entry = listed.used > now ? setTime(of: listed, to: now) : listed
             if entry.name.hasPrefix(PartialFile.prefix) {
                 if now - entry.used > Self.patience {
@@ -155,20 +155,20 @@ extension MediaFolder {
         return gone
     }
 
-    /// Gives the file as it is then.
+    /// Returns the file's state afterwards.
     private func setTime(of entry: Entry, to time: Int) -> Entry {
         let times = [timespec(tv_sec: time, tv_nsec: 0), timespec(tv_sec: time, tv_nsec: 0)]
         utimensat(AT_FDCWD, "\(path)/\(entry.name)", times, 0)
         return Entry(entry.name, in: path) ?? entry
     }
 
-    /// Whether it is gone now. What has been used or kept anew since it was looked at stays.
+    /// Returns whether the file is gone. A file that was used or kept again since `entry` was read stays.
     func remove(_ entry: Entry) -> Bool {
         guard let current = Entry(entry.name, in: path) else { return true }
         return current == entry && (unlink("\(path)/\(entry.name)") == 0 || errno == ENOENT)
     }
 
-    /// Nil where the folder cannot be read now.
+    /// Nil if the folder cannot be read.
     func entries() -> [Entry]? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return nil }
         return names.filter { Media(name: $0) != nil || $0.hasPrefix(PartialFile.prefix) }
@@ -176,10 +176,10 @@ extension MediaFolder {
     }
 }
 
-/// Its care, by one thread at a time.
+/// Regular care, on one thread at a time.
 extension MediaFolder {
-    /// Keeps it within its bounds, once an hour and when much has come, and looks at its disk each minute, for as long as
-    /// somebody has it. `onGone` is called on another thread.
+    /// Tidies the folder once an hour and after much growth, and queries its disk every minute, until the folder is
+    /// released. `onGone` is called on another thread.
     func care(_ settings: MediaSettings, onGone: @escaping @Sendable (Set<String>) -> Void) {
         let tidy: @Sendable () -> Void = { [weak self] in
             guard let gone = self?.tidy(age: settings.age, capacity: settings.capacity), !gone.isEmpty else { return }

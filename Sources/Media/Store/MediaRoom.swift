@@ -2,30 +2,30 @@ import Glibc
 import PushmillPayload
 import Synchronization
 
-/// How much more a folder of media takes. All of it together, files that are still coming in included, stays within its
-/// capacity; and its disk, where the state of the service may be too, keeps a floor of free space.
+/// How much more a media folder takes. All of its files together, those still coming in included, stay within its
+/// capacity. Its disk, which may also hold the service's state, keeps a floor of free space.
 final class MediaRoom: Sendable {
-    /// So much of a disk is left free, or a twentieth of it where that is less.
+    /// Bytes of a disk that are left free, or a twentieth of the disk if that is less.
     private static let floor = 1_000_000_000
-    /// The disk is asked again after so many bytes: on a network that is a question to its server.
+    /// The disk is queried again after this many bytes: on a network file system that is a request to its server.
     private static let step = 1 << 20
 
     private let path: String
     private let capacity: Int
     /// Bytes of files that this process has not finished.
     private let partial = Atomic<Int>(0)
-    /// Bytes of files that are whole: as they were counted last, and what came since.
+    /// Bytes of complete files: the last count, plus what came since.
     private let kept = Atomic<Int>(0)
-    /// What the disk has above its floor, as it was found last.
+    /// Bytes that the disk had above its floor when it was last queried.
     private let free = Atomic<Int>(.max)
     private let refusals = Atomic<Int>(0)
-    /// Bytes since the disk was asked last, and since somebody was told of growth.
+    /// Bytes since the disk was last queried, and since the last count began.
     private let unasked = Atomic<Int>(0)
     private let grown = Atomic<Int>(0)
     private let onGrowth = Mutex<(@Sendable () -> Void)?>(nil)
     private let measure: @Sendable (String) -> (size: Int, available: Int)?
 
-    /// `measure` gives the bytes of the disk that a folder is on, and those that are free; nil where it cannot tell.
+    /// `measure` returns the bytes of the disk that a folder is on, and those that are free; nil if it cannot tell.
     init(
         path: String, capacity: Int,
         measure: @escaping @Sendable (String) -> (size: Int, available: Int)? = MediaRoom.disk
@@ -35,18 +35,18 @@ final class MediaRoom: Sendable {
         self.measure = measure
     }
 
-    /// Is told each time that a fiftieth of the capacity has come. For one.
+    /// Calls `body` each time a fiftieth of the capacity has come. Only the last `body` is kept.
     func watch(_ body: @escaping @Sendable () -> Void) { onGrowth.withLock { $0 = body } }
 
     // MARK: Taking
 
-    /// For a file that is to begin.
+    /// Checks the room before a file begins.
     func begin() throws(FileFailure) {
         askDisk()
         try check()
     }
 
-    /// For so many more bytes of a file, which are given back by `end`.
+    /// Takes room for `count` more bytes of a file; `end` gives it back.
     func take(_ count: Int) throws(FileFailure) {
         let unasked = unasked.add(count, ordering: .relaxed).newValue
         if unasked >= Self.step { askDisk() }
@@ -57,16 +57,16 @@ final class MediaRoom: Sendable {
         if before < share, now >= share { onGrowth.withLock { $0 }?() }
     }
 
-    /// A file of that many bytes is whole, or gone. `isNew`: it is kept, and in no other's place.
+    /// A file of `count` bytes is complete or gone. `isNew`: it was kept and replaced no other file.
     func end(_ count: Int, isNew: Bool) {
         partial.subtract(count, ordering: .relaxed)
         if isNew { kept.add(count, ordering: .relaxed) }
     }
 
-    /// Files that are whole are counted from now on. What comes meanwhile may be missed: it makes for the next count.
+    /// A count of complete files begins. It may miss bytes that come meanwhile; they bring the next count closer.
     func beginCount() { grown.store(0, ordering: .relaxed) }
 
-    /// Nil where they could not be.
+    /// The count has ended; nil if the folder could not be read.
     func counted(_ bytes: Int?) {
         if let bytes { kept.store(bytes, ordering: .relaxed) }
         askDisk()
@@ -85,7 +85,7 @@ final class MediaRoom: Sendable {
         throw FileFailure(path: path, what: problem)
     }
 
-    /// May take as long as the disk does.
+    /// Blocks until the disk answers.
     func askDisk() {
         unasked.store(0, ordering: .relaxed)
         guard let (size, available) = measure(path) else { return }
@@ -95,7 +95,7 @@ final class MediaRoom: Sendable {
     private static func disk(_ path: String) -> (size: Int, available: Int)? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
-        // There are file systems that have no end.
+        // Some file systems are unlimited.
         func bytes(_ blocks: UInt) -> Int { Int(clamping: UInt128(blocks) * UInt128(status.f_frsize)) }
         return (bytes(status.f_blocks), bytes(status.f_bavail))
     }
@@ -109,20 +109,20 @@ final class MediaRoom: Sendable {
     }
 }
 
-/// What a folder of media holds, and what it may hold, in bytes.
+/// What a media folder holds, and what it may hold, in bytes.
 package struct MediaFigures: Sendable, Equatable {
     package let path: String
     package let bytes: Int
     package let limit: Int
-    /// Of the folder's disk, above the floor that is left free.
+    /// Free bytes of the folder's disk above its floor.
     package let free: Int
-    /// How often something was not kept for want of room.
+    /// How often media was not kept for lack of room.
     package let refusals: Int
 }
 
-/// What the process may have open.
+/// How many descriptors the process may have open.
 enum Descriptors {
-    /// Of connections, and of files: each of them a third, and the rest of the process another one.
+    /// A third of them each for connections and for files; the rest of the process has another third.
     static var share: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 / 3 }

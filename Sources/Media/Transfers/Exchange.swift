@@ -4,13 +4,13 @@ import PushmillStages
 
 /// One request and its response. Belongs to the transfers' thread.
 ///
-/// Nothing goes out that was not put here: no proxy, cookie, credential or `Accept-Encoding` of anybody's environment.
-/// Redirects are not followed here: `Transfer` looks at them first.
+/// Sends only what is set here: no proxy, cookie, credential or `Accept-Encoding` of the environment. Does not follow
+/// redirects: `Transfer` checks them first.
 final class Exchange {
     enum Progress {
         /// The server's address is not known yet.
         case begun
-        /// Nor does libcurl remember it, and this one may not ask.
+        /// libcurl does not have it cached, and this exchange may not ask for it.
         case needsAddress
         case hasAddress
         /// There was a connection already.
@@ -18,29 +18,29 @@ final class Exchange {
     }
 
     let handle: UnsafeMutableRawPointer
-    /// Has this exchange for as long as anything is to come of it.
+    /// Its `exchange` is this one until the exchange is canceled or has ended.
     let owner: Transfer
     let server: String
     fileprivate(set) var progress = Progress.begun
     var hasServer: Bool { progress == .hasAddress || progress == .hasConnection }
     fileprivate var mayAsk = false
-    /// Whether one of the addresses that the host's name led to may be connected to; nil before there is any.
+    /// Whether one of the host's addresses may be connected to; nil before one was tried.
     fileprivate var isAdmitted: Bool?
-    /// None of them may.
+    /// None of the host's addresses may be connected to.
     var isForbidden: Bool { isAdmitted == false }
-    /// In a row, at which nothing new had come. libcurl's own limit of speed would look at each transfer once a second.
+    /// Looks in a row that found nothing new. libcurl's own speed limit would check each transfer once a second.
     var quietLooks = 0
-    /// Bytes of headers, and of trailers behind the body: libcurl keeps all of them, and bounds the former alone.
+    /// Bytes of headers, and of trailers after the body: libcurl keeps both, but limits only headers.
     fileprivate var headerCount = 0
-    /// As libcurl has it for headers.
+    /// libcurl's own limit for headers.
     fileprivate static let mostHeaders = 300 << 10
-    /// The part that was asked for begins there.
+    /// Where the part that was asked for begins.
     let start: Int
     fileprivate let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
     private let headers: UnsafeMutablePointer<curl_slist>?
     private let names: UnsafeMutablePointer<curl_slist>?
 
-    /// `start` and `validator` ask for the rest of what has begun to come, if it is the same still.
+    /// `start` and `validator` ask for the rest of a download, if the media is still the same.
     init?(_ address: WebAddress, of owner: Transfer, from start: Int, ifStill validator: String?, _ reach: Reach) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
@@ -76,7 +76,7 @@ final class Exchange {
         (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
         (CURLOPT_DISALLOW_USERNAME_IN_URL, 1), (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
         (CURLOPT_CONNECTTIMEOUT_MS, 10_000), (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 8192),
-        // A name server that does not answer keeps a thread of libcurl's, and not this one.
+        // A name server that does not answer holds up a thread of libcurl, but not this one.
         (CURLOPT_QUICK_EXIT, 1),
     ]
 
@@ -85,7 +85,7 @@ final class Exchange {
         context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Lets it begin again that ended because it needs an address: it may ask for one now, or another has found it.
+    /// Lets an exchange begin again that ended for lack of an address: it may ask for one, or another has found it.
     func renew(mayAsk: Bool) {
         self.mayAsk = mayAsk
         progress = .begun
@@ -95,10 +95,10 @@ final class Exchange {
 
     var status: Int { curl_status(handle) }
 
-    /// Where it redirects to, as an absolute URL.
+    /// The target of a redirect, as an absolute URL.
     var redirect: String? { curl_redirect(handle).map { String(cString: $0) } }
 
-    /// How long the whole is, as it is announced.
+    /// The announced length of the whole.
     var announced: Int? {
         let length = Int(curl_amount(handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T))
         guard length >= 0 else { return nil }
@@ -106,23 +106,23 @@ final class Exchange {
         return overflow ? .max : whole
     }
 
-    /// Seconds that the server wants to be left alone.
+    /// Seconds that the server asks clients to wait.
     var retryAfter: Int { Int(curl_amount(handle, CURLINFO_RETRY_AFTER)) }
 
-    /// What tells this version of the body from others; nil if nothing does for certain.
+    /// What distinguishes this version of the body from others; nil if nothing does reliably.
     var validator: String? {
         if let tag = header("ETag") { return tag.hasPrefix("\"") ? tag : nil }
         return header("Last-Modified")
     }
 
-    /// Nil for the whole.
+    /// Nil if the body is the whole.
     var range: ContentRange? { status == 206 ? header("Content-Range").flatMap(ContentRange.init) : nil }
 
-    /// Whether it begins where it was asked to. A server need not give all that was asked for.
+    /// Whether the body begins where it was asked to. A server need not send all that was asked for.
     var isContinuation: Bool { start > 0 && range?.first == start }
 
-    /// One without a value is none: libcurl would leave out an `If-Range` that was made of it, and the part that is
-    /// asked for would come whatever has changed.
+    /// Nil also for a header without a value: libcurl would omit an `If-Range` made of it, and the server would send
+    /// the part even if the media has changed.
     private func header(_ name: String) -> String? {
         var found: UnsafeMutablePointer<curl_header>?
         guard curl_easy_header(handle, name, 0, UInt32(CURLH_HEADER), -1, &found) == CURLHE_OK, let found,
@@ -132,7 +132,7 @@ final class Exchange {
     }
 }
 
-/// Called by libcurl with a piece of the body; another number than was given ends the transfer.
+/// Called by libcurl with a piece of the body; a result other than its size ends the transfer.
 private func takeBytes(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
@@ -142,7 +142,7 @@ private func takeBytes(
     return exchange.owner.receive(bytes, in: exchange) ? bytes.count : 0
 }
 
-/// Called by libcurl with each line of headers, and of trailers; another number than was given ends the transfer.
+/// Called by libcurl with each line of headers and of trailers; a result other than its size ends the transfer.
 private func takeHeader(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
@@ -151,7 +151,7 @@ private func takeHeader(
     return exchange.headerCount <= Exchange.mostHeaders ? size * count : 0
 }
 
-/// Called by libcurl before it asks for the address that a name leads to; another number than 0 ends the transfer.
+/// Called by libcurl before it resolves a name; a result other than 0 ends the transfer.
 private func askForAddress(
     _ state: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
@@ -160,7 +160,7 @@ private func askForAddress(
     return exchange.mayAsk ? 0 : 1
 }
 
-/// Called by libcurl before it connects to an address that a name led to, for each one it tries.
+/// Called by libcurl before it connects, for each address of the host that it tries.
 private func openSocket(
     _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
@@ -169,7 +169,7 @@ private func openSocket(
     let bytes = UnsafeRawBufferPointer(
         start: UnsafeRawPointer(address) + offset, count: Int(address.pointee.addrlen))
     exchange.progress = .hasAddress
-    // Each address gets its time.
+    // Each address gets its own time.
     exchange.quietLooks = 0
     let isOpen = exchange.admits(bytes)
     exchange.isAdmitted = isOpen || exchange.isAdmitted == true

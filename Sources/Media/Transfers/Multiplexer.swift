@@ -2,16 +2,16 @@ import CPushmillCurl
 import Glibc
 import PushmillStages
 
-/// Exchanges that go on at the same time, and the sockets they wait for. Belongs to the transfers' thread.
+/// The exchanges in progress, and the sockets they wait for. Belongs to the transfers' thread.
 final class Multiplexer {
     private let multi: UnsafeMutableRawPointer
     private let poll: Int32
     private let waker: Int32
-    /// When libcurl wants to be called without any socket's doing.
+    /// When libcurl wants to be called even if no socket is ready.
     fileprivate var timer = Instant.never
     private var events = [epoll_event](repeating: epoll_event(), count: 256)
 
-    /// `waker` ends a wait by becoming readable. Nil where the system refuses.
+    /// `waker` ends a wait by becoming readable. Nil if the system refuses.
     init?(waker: Int32) {
         guard curl_start() == CURLE_OK, let multi = curl_multi_init() else { return nil }
         self.multi = multi
@@ -20,7 +20,7 @@ final class Multiplexer {
         curl_multi_set_callbacks(multi, watchSocket, moveTimer, Unmanaged.passUnretained(self).toOpaque())
         let connections = Descriptors.share
         curl_multi_set_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
-        // One host that hangs leaves some to the others.
+        // If one host hangs, an eighth of the connections is left to the others.
         curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections - connections / 8)
         guard poll >= 0, watch(waker, EPOLLIN.rawValue) else { return nil }
     }
@@ -32,10 +32,10 @@ final class Multiplexer {
 
     func add(_ exchange: Exchange) { curl_multi_add_handle(multi, exchange.handle) }
 
-    /// At any time; to be done before an exchange is let go of.
+    /// May be called at any time; must be called before an exchange is released.
     func remove(_ exchange: Exchange) { curl_multi_remove_handle(multi, exchange.handle) }
 
-    /// Waits until something can go on, the waker is readable or that time has come, and lets it go on.
+    /// Waits until an exchange can go on, the waker is readable or `limit` has come, then lets exchanges go on.
     func wait(until limit: Instant) {
         let next = min(timer, limit)
         let patience = next.nanoseconds(since: TimeSource.system.now)
@@ -51,7 +51,7 @@ final class Multiplexer {
         }
     }
 
-    /// Exchanges that have ended, one after another; each is to be removed.
+    /// Exchanges that have ended, one per call; the caller must remove each.
     func nextEnded() -> (Exchange, CURLcode)? {
         var code = CURLE_OK
         guard let handle = curl_multi_next_ended(multi, &code), let exchange = Exchange.of(curl_context(handle)) else {
@@ -81,7 +81,7 @@ final class Multiplexer {
     }
 }
 
-/// Called by libcurl when it waits for something else of a socket than before.
+/// Called by libcurl when it waits for other events of a socket than before.
 private func watchSocket(
     _ handle: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ wanted: Int32,
     _ context: UnsafeMutableRawPointer?, _ ours: UnsafeMutableRawPointer?
@@ -97,7 +97,7 @@ private func watchSocket(
     return 0
 }
 
-/// Called by libcurl when it wants to be called at another time than before; -1 for not at all.
+/// Called by libcurl to change when it wants to be called; -1 means never.
 private func moveTimer(
     _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {

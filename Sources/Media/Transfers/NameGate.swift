@@ -1,21 +1,21 @@
-/// Who may ask for a server's address that libcurl does not remember: one at a time for each, because what one has found
-/// the others find in libcurl's cache, and only so many at once, because each has a thread of libcurl's. A server is a
-/// host and a port, as there.
+/// Decides which exchange may ask for a server's address that libcurl has not cached: one at a time for each server,
+/// because the others find its answer in libcurl's cache, and only so many at once, because each occupies a thread of
+/// libcurl. A server is a host and a port, as in that cache.
 struct NameGate<Item> {
     private let mostAsking: Int
     private var asking = 0
-    /// Of each server whose address somebody asks for, or that is in the queue, those that wait for it.
+    /// The items that wait, for each server whose address an item asks for, or that is in the queue.
     private var waiting: [String: ArraySlice<Item>] = [:]
-    /// Whose address nobody asks for, although some wait for it.
+    /// Servers that items wait for, but that no item asks for.
     private var queue: ArraySlice<String> = []
-    /// Whose addresses were found before, no more than may ask. They do not wait for names that nobody answers for.
+    /// Servers whose addresses were found before, at most `mostAsking`: names without an answer do not hold them up.
     private var known: Set<String> = []
 
     init(mostAsking: Int = 64) { self.mostAsking = mostAsking }
 
-    /// Whether it is the one that asks: `found` or `ended` is to be called then. It waits if not.
+    /// True if the item is to ask: `found` or `ended` must be called then. Otherwise it waits.
     mutating func admit(_ item: Item, to server: String) -> Bool {
-        // Out of the dictionary they are not shared, and grow in place.
+        // Once out of the dictionary the items are not shared, and grow in place.
         if var items = waiting.removeValue(forKey: server) {
             items.append(item)
             waiting[server] = items
@@ -31,7 +31,7 @@ struct NameGate<Item> {
         return true
     }
 
-    /// Gives all that have waited: they may go. `next` is to be called then.
+    /// Returns all items that waited and may go on. Call `next` afterwards.
     mutating func found(_ server: String) -> ArraySlice<Item> {
         asking -= 1
         if known.count >= mostAsking, !known.contains(server) { known.removeAll() }
@@ -39,7 +39,7 @@ struct NameGate<Item> {
         return waiting.removeValue(forKey: server) ?? []
     }
 
-    /// The transfer that asked has ended without an address, or did not need one. `next` is to be called then.
+    /// The transfer that asked has ended without an address, or needed none. Call `next` afterwards.
     mutating func ended(_ server: String) {
         asking -= 1
         if waiting[server]?.isEmpty == false {
@@ -49,7 +49,7 @@ struct NameGate<Item> {
         }
     }
 
-    /// Gives one that `isWanted` and asks from now on; nil if there is none, or enough ask already.
+    /// Returns an item that `isWanted` and asks from now on; nil if there is none, or if enough items ask already.
     mutating func next(isWanted: (Item) -> Bool) -> Item? {
         while let server = queue.first, asking < mostAsking || known.contains(server) {
             queue.removeFirst()
@@ -63,17 +63,17 @@ struct NameGate<Item> {
     }
 }
 
-/// What transfers can reach, and how patiently: the public internet, in the names of its authorities. Tests have another
-/// one.
+/// What transfers can reach, and how patiently. By default: the public internet, trusting the system's certificate
+/// authorities. Tests use another.
 package struct Reach: Sendable {
     /// Whether a socket's address may be connected to.
     package var admits: @Sendable (UnsafeRawBufferPointer) -> Bool = PublicAddress.contains
-    /// Names that are not asked of anybody: `NAME:PORT:ADDRESS`.
+    /// Names that are resolved without a name server: `NAME:PORT:ADDRESS`.
     package var names: [String] = []
-    /// A file of certificates instead of the system's.
+    /// A file of trusted certificates instead of the system's.
     package var authorities: String?
-    /// What brings nothing for so long is begun again: more than servers take for media that they make when asked, and
-    /// soon enough for another attempt within the deadline of thirty seconds that a message has unless configured.
+    /// An exchange that receives nothing for this long is retried: longer than servers take for media made on request,
+    /// but short enough for another attempt within a message's default deadline of thirty seconds.
     package var patience = Duration.seconds(10)
 
     package init() {}

@@ -1,30 +1,30 @@
 import CPushmillCurl
 import PushmillStages
 
-/// The way to one piece of media: as many exchanges as redirects and broken connections make of it. Belongs to the
+/// Fetches one piece of media, in as many exchanges as redirects and broken connections require. Belongs to the
 /// transfers' thread.
 final class Transfer {
-    /// What is to be done next.
+    /// What to do next.
     enum Step {
         case exchange(Exchange)
-        /// To begin again then.
+        /// Call `begin` again at that time.
         case wait(Instant)
         case keep(Download.Finished)
         case failed(MediaFailure)
     }
 
     private static let redirects = 5
-    /// What comes with a redirect or an error is read to its end, for the connection's sake, if it is no longer.
+    /// Bytes of a redirect's or an error's body that are read to keep the connection usable.
     private static let idleBytes = 64 << 10
 
     let fetch: Fetch
-    /// The one that goes on, or waits for its server's address.
+    /// The one that is in progress, or waits for its server's address.
     var exchange: Exchange?
     private let means: Means
     private var plan = RetryPlan()
     private var hops = 0
     private var download: Download?
-    /// Of what has been downloaded; without one a broken connection begins it anew.
+    /// Of what has been downloaded; without one, a broken connection means starting over.
     private var validator: String?
     private var most = 0
     /// Of the current exchange.
@@ -37,7 +37,7 @@ final class Transfer {
         self.means = means
     }
 
-    /// From the URL that was given, also after a redirect: where that leads may last for one answer only.
+    /// Starts at the original URL, also after a redirect: a redirect's target may be valid for one answer only.
     func begin() -> Step {
         hops = 0
         do throws(MediaFailure) {
@@ -57,7 +57,7 @@ final class Transfer {
         return .exchange(exchange)
     }
 
-    /// Lets go of what has come so far, and of its file.
+    /// Discards what has been downloaded, and its file.
     func drop() { download = nil }
 
     // MARK: - The body
@@ -96,7 +96,7 @@ final class Transfer {
         switch exchange.status {
         case 301, 302, 303, 307, 308: return follow(exchange, code, now)
         case 200, 206:
-            // The server has another part than was asked for, or another version.
+            // The server sent another part than was asked for, or another version.
             if isAccepted == false { validator = nil }
             return code == CURLE_OK ? complete(exchange, now) : retry(exchange, .broken, now)
         case 416:
@@ -104,7 +104,7 @@ final class Transfer {
             return retry(exchange, .status, now)
         case 408, 425, 429, 500, 502, 503, 504: return retry(exchange, .status, now)
         case 200...: return .failed(.status)
-        // None, or one that only announces another.
+        // No status, or an interim one, which announces another.
         default: break
         }
         switch code {
@@ -118,7 +118,7 @@ final class Transfer {
         hops += 1
         guard hops <= Self.redirects else { return .failed(.redirects) }
         guard let target = exchange.redirect else {
-            // It broke off, unless it is whole, or was too long, as it would be again.
+            // A redirect that broke off is retried; one that is complete or too long would be the same again.
             let isWhole = code == CURLE_OK && exchange.announced != nil
             return isWhole || ignored > Self.idleBytes ? .failed(.redirects) : retry(exchange, .redirects, now)
         }
@@ -131,7 +131,7 @@ final class Transfer {
 
     private func complete(_ exchange: Exchange, _ now: Instant) -> Step {
         if exchange.status == 200, isAccepted == nil {
-            // libcurl takes what broke off in its headers for an empty body.
+            // libcurl takes a response that broke off in its headers for an empty body.
             return exchange.announced == 0 ? .failed(.unsupportedType) : retry(exchange, .unsupportedType, now)
         }
         guard isAccepted == true, let download,
@@ -150,13 +150,13 @@ final class Transfer {
             now: now, limit: fetch.limit, progressed: count > most, atLeast: exchange.retryAfter,
             jitter: .random(in: 0...1))
         most = max(most, count)
-        // It begins anew: nobody needs the file until then.
+        // The next attempt starts over: the file is not needed until then.
         if validator == nil { download = nil }
         return next.map { .wait($0) } ?? .failed(failure)
     }
 }
 
-/// When a transfer that broke is tried again, and whether at all.
+/// Whether and when a transfer that broke is retried.
 struct RetryPlan {
     private static let patience = 4
     private static let first = 200_000_000.0
@@ -165,7 +165,7 @@ struct RetryPlan {
     /// Attempts in a row that brought nothing.
     private var fruitless = 0
 
-    /// Nil: not within the limit. `jitter` from 0 to 1 keeps those that broke together from coming back together.
+    /// Nil after `patience` fruitless attempts, or if the next would be too late. `jitter`, 0 to 1, spreads retries.
     mutating func next(
         now: Instant, limit: Instant, progressed: Bool, atLeast seconds: Int, jitter: Double
     ) -> Instant? {
@@ -178,14 +178,14 @@ struct RetryPlan {
     }
 }
 
-/// Which part of the whole a body is, as `Content-Range` has it.
+/// Which part of the whole a body is, from `Content-Range`.
 struct ContentRange {
     let first: Int
     let last: Int
-    /// How long the whole is; nil where the server does not know.
+    /// Length of the whole; nil if the server does not know it.
     let whole: Int?
 
-    /// Nil for what names no part.
+    /// Nil if the text names no part.
     init?(_ text: String) {
         guard text.lowercased().hasPrefix("bytes ") else { return nil }
         let parts = text.dropFirst("bytes ".count).split(separator: "/", omittingEmptySubsequences: false)
@@ -197,6 +197,6 @@ struct ContentRange {
         whole = Int(parts[1])
     }
 
-    /// Whether so many bytes from the beginning are the whole, with this as its end.
+    /// Whether `count` bytes from the beginning are the whole, with this part as its end.
     func completes(_ count: Int) -> Bool { count == whole && last == count - 1 }
 }

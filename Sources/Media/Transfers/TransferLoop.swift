@@ -1,9 +1,9 @@
 import CPushmillCurl
 import PushmillStages
 
-/// Every transfer there is, on one thread.
+/// All transfers, on one thread.
 final class TransferLoop {
-    /// In the time that patience lasts: what stalls is found at most a third later.
+    /// Looks for stalled exchanges per `Reach.patience`: a stall is noticed at most a third of that time late.
     private static let looks = 3
 
     private let means: Means
@@ -11,14 +11,14 @@ final class TransferLoop {
     private let report: @Sendable (Fetch, FetchResult) -> Void
     private var transfers: [ObjectIdentifier: Transfer] = [:]
     private var gate = NameGate<Exchange>()
-    /// Those that ask for their servers' addresses.
+    /// Exchanges that ask for their servers' addresses.
     private var asking: [Exchange] = []
-    /// Those that are to begin again, the earliest last.
+    /// Fetches that are to begin again, the earliest last.
     private var waiting: [(time: Instant, fetch: Fetch)] = []
-    /// When to look again for exchanges of which nothing comes.
+    /// When to look again for exchanges that receive nothing.
     private var nextLook = Instant.never
 
-    /// `report` is called on this thread or, for what was kept, on another one.
+    /// `report` is called on this thread or, for media that was kept, on another one.
     init(_ means: Means, _ multiplexer: Multiplexer, report: @escaping @Sendable (Fetch, FetchResult) -> Void) {
         self.means = means
         self.multiplexer = multiplexer
@@ -41,7 +41,7 @@ final class TransferLoop {
         transfer.drop()
     }
 
-    /// Goes on with whatever can; waits for it if there is nothing.
+    /// Lets everything go on that can; waits if nothing can.
     func turn() {
         openGate()
         multiplexer.wait(until: min(waiting.last?.time ?? .never, nextLook))
@@ -58,14 +58,14 @@ final class TransferLoop {
         if nextLook <= now { endQuiet(now) }
         while let next = waiting.last, next.time <= now {
             waiting.removeLast()
-            // It may have been cancelled.
+            // The fetch may have been canceled.
             guard let transfer = transfers[ObjectIdentifier(next.fetch)] else { continue }
             take(transfer.begin(), of: transfer)
         }
     }
 
-    /// Exchanges of which nothing has come for as long as patience lasts are broken; those that have no address yet have a
-    /// limit of their own. It takes one look more, because something may have come just before the first.
+    /// Ends exchanges that received nothing for as long as `patience`; those without an address have a limit of their
+    /// own. Needs one look more than `looks`, because bytes may have come just before the first.
     private func endQuiet(_ now: Instant) {
         nextLook = .never
         for transfer in Array(transfers.values) {
@@ -78,7 +78,7 @@ final class TransferLoop {
         if !transfers.isEmpty { nextLook = now + pause }
     }
 
-    /// Between two looks.
+    /// Time between two looks.
     private var pause: Duration { means.reach.patience / Self.looks }
 
     private func take(_ step: Transfer.Step, of transfer: Transfer) {
@@ -104,7 +104,7 @@ final class TransferLoop {
         multiplexer.add(exchange)
     }
 
-    /// Lets those go on that waited for an address which is there now, or for their turn to ask.
+    /// Lets exchanges go on that waited for an address that has been found, or for their turn to ask.
     private func openGate() {
         for exchange in asking where exchange.hasServer || !isWanted(exchange) {
             asking.removeAll { $0 === exchange }
@@ -117,7 +117,7 @@ final class TransferLoop {
         while let next = gate.next(isWanted: isWanted) { ask(next) }
     }
 
-    /// It was not cancelled and has not ended.
+    /// False if the exchange was canceled or has ended.
     private func isWanted(_ exchange: Exchange) -> Bool { exchange.owner.exchange === exchange }
 
     private func keep(_ finished: Download.Finished, for fetch: Fetch) {
@@ -144,11 +144,11 @@ final class TransferLoop {
 struct Means: Sendable {
     let settings: MediaSettings
     let reach: Reach
-    /// Nil where nothing is kept.
+    /// Nil if nothing is kept.
     let folder: MediaFolder?
     let log: @Sendable (StageResources.Severity, String) -> Void
 
-    /// The disk's problems are somebody's to mend.
+    /// Logs problems of the disk, which an operator has to solve.
     func failure(_ error: any Error) -> MediaFailure {
         if let failure = error as? MediaFailure { return failure }
         log(.error, "media cannot be kept: \(error)")

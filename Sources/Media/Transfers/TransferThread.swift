@@ -2,11 +2,11 @@ import Glibc
 import Synchronization
 import PushmillTelemetry
 
-/// The thread of all transfers, as others see it.
+/// The thread of all transfers, as other threads use it.
 final class TransferThread: Sendable {
-    /// Shared with the thread, which outlives nobody's wish to end it.
+    /// Shared with the thread, which `deinit` ends.
     private final class Inbox: Sendable {
-        /// To be started or, where nobody waits any more, cancelled; nil ends the thread.
+        /// Fetches to start or, if abandoned, to cancel; nil ends the thread.
         let messages = Mutex<[Fetch?]>([])
         let waker: Waker
 
@@ -30,7 +30,7 @@ final class TransferThread: Sendable {
         let inbox = try Inbox()
         self.inbox = inbox
         guard let multiplexer = Multiplexer(waker: inbox.waker.descriptor) else { throw .noThread(ENOMEM) }
-        // Nobody but the thread has it from here on.
+        // From here on only the thread uses the loop.
         nonisolated(unsafe) let loop = TransferLoop(means, multiplexer, report: report)
         thread = try Thread(named: "media") { Self.serve(inbox, loop) }
     }
@@ -42,7 +42,7 @@ final class TransferThread: Sendable {
 
     func start(_ fetch: Fetch) { inbox.post(fetch) }
 
-    /// Nobody waits for it any more. Nothing is reported then, unless it has just ended.
+    /// For a fetch that no caller waits for any more. Nothing is reported then, unless it has just ended.
     func cancel(_ fetch: Fetch) {
         fetch.abandon()
         inbox.post(fetch)
@@ -52,7 +52,7 @@ final class TransferThread: Sendable {
         while true {
             for fetch in inbox.take() {
                 guard let fetch else { return }
-                // Another thread may have posted it to be started after it was cancelled.
+                // Another thread may have posted the start of a fetch after its cancellation.
                 if fetch.isAbandoned { loop.cancel(fetch) } else { loop.start(fetch) }
             }
             loop.turn()
