@@ -6,9 +6,9 @@ import PushmillStores
 /// The outputs to compare with, in any order, found by the place of their input.
 package final class Baseline {
     private var index: OutputIndex
-    /// Whether its records may stand for a wider range than the input: what lies beside that is not missing.
+    /// Whether its records may cover more than the input's range: outputs outside of that are not missing.
     private let isWider: Bool
-    /// Records of topics that are no outputs of this service's.
+    /// Records of topics that are not outputs of this service.
     package private(set) var foreign = 0
 
     package var count: Int64 { index.count }
@@ -16,7 +16,7 @@ package final class Baseline {
     /// The topics that its inputs came from.
     package var topics: [String] { index.topics }
 
-    /// `isWider`: the sources are a topic's outputs of all times, say, and no golden capture.
+    /// `isWider`: the sources may cover more than the input, such as all outputs of a topic, unlike a golden capture.
     package init(_ sources: [any RecordSource], isWider: Bool) async throws(ReplayError) {
         index = try indexed { () throws(StoreError) in try OutputIndex() }
         self.isWider = isWider
@@ -42,7 +42,7 @@ package final class Baseline {
         try indexed { () throws(StoreError) in try index.take(OutputPlace(input)) }
     }
 
-    /// The outputs of inputs that were not there. `ranges` are the offsets that the input spanned in each partition.
+    /// The outputs whose inputs did not come. `ranges` are the offsets that the input spanned in each partition.
     func forEachLeft(
         within ranges: InputRanges, _ body: (RecordEnvelope) throws(ReplayError) -> Void
     ) throws(ReplayError) {
@@ -69,10 +69,10 @@ struct InputRanges {
     }
 }
 
-/// An output in the one spelling in which the recorded and the new are held against each other: under its input's
-/// coordinates, without the topic's name.
+/// An output in the one form in which recorded and new outputs are compared: with its input's coordinates, without the
+/// topic's name.
 enum BaselineLine {
-    /// Without a place the output has its input's coordinates already.
+    /// Without a place the output already has its input's coordinates.
     static func bytes(of output: RecordEnvelope, from place: OutputPlace? = nil) -> [UInt8] {
         var output = output
         if let place { (output.partition, output.offset) = (place.partition, place.offset) }
@@ -96,7 +96,7 @@ enum BaselineLine {
 typealias OutputPlace = OutputIndex.Place
 
 extension OutputIndex.Place: CustomStringConvertible {
-    /// Of an input.
+    /// The place of an input.
     init(_ input: RecordEnvelope) {
         self.init(topic: input.topic, partition: input.partition, offset: input.offset)
     }
@@ -105,7 +105,7 @@ extension OutputIndex.Place: CustomStringConvertible {
 }
 
 extension RecordEnvelope {
-    /// What the header `pushmill-source` says.
+    /// The place in the header `pushmill-source`; nil if it is missing or malformed.
     var source: OutputPlace? {
         guard let text = text("pushmill-source") else { return nil }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)

@@ -1,11 +1,11 @@
 package import PushmillPayload
 
-/// Holds two outputs of the same input against each other.
+/// Compares two outputs of the same input.
 struct RecordComparison: Sendable {
     let ignored: IgnoredFields
 
-    /// The fields that differ, in order of their names. What a topic of the brokers cannot keep does not count: the
-    /// topic's own name, and the timestamp where brokers set it.
+    /// The fields that differ, sorted by name. What a topic cannot preserve does not count: the topic's own name, and
+    /// the timestamp if brokers set it.
     func changes(from before: RecordEnvelope, to after: RecordEnvelope) -> [FieldChange] {
         var changes: [FieldChange] = []
         func compare<Value: Equatable>(_ field: String, _ old: Value, _ new: Value, _ shown: (Value) -> String?) {
@@ -17,7 +17,7 @@ struct RecordComparison: Sendable {
         }
         if before.headers != after.headers {
             let (old, new) = (Self.headers(before), Self.headers(after))
-            // As texts several may be the same, and two runs give the same bytes.
+            // Sorted by bytes: several names may be the same as texts, and two runs must give the same bytes.
             let names = Set(old.keys).union(new.keys).sorted { $0.lexicographicallyPrecedes($1) }
             for name in names {
                 let field = "header:\(String(decoding: name, as: UTF8.self))"
@@ -45,12 +45,12 @@ struct RecordComparison: Sendable {
         payload.flatMap { try? JSONDocument(bytes: $0) }
     }
 
-    /// The values by name; those of a name that repeats, in their order.
+    /// The values by name; those of a repeated name in their order.
     private static func headers(_ record: RecordEnvelope) -> [[UInt8]: [[UInt8]?]] {
         Dictionary(grouping: record.headers, by: \.name).mapValues { $0.map(\.value) }
     }
 
-    /// Bytes that are no text are told by their number.
+    /// Bytes that are not text are shown as hexadecimal digits.
     private static func shown(_ bytes: [UInt8]?) -> String? {
         guard let bytes else { return nil }
         guard (try? UTF8Span(validating: bytes.span)) != nil else {
@@ -87,7 +87,7 @@ package struct RecordSide: Sendable, Equatable, Encodable {
 }
 
 extension NotificationContent {
-    /// Of a payload, or of a structured CloudEvent around one; nil for what is no notification.
+    /// From a payload, or from a structured CloudEvent around one; nil if the record is not a notification.
     init?(_ record: RecordEnvelope) {
         guard let payload = record.payload else { return nil }
         self.init()
@@ -107,41 +107,41 @@ extension NotificationContent {
     fileprivate func shown(_ text: AlertText) -> String? { self.text(text) ?? localizationKey(of: text) }
 }
 
-/// One field that is not the same before and after.
+/// One field that differs.
 package struct FieldChange: Sendable, Equatable, Encodable {
     /// A JSON Pointer into the payload, `header:NAME`, or one of the names below.
     package let field: String
-    /// A value as JSON spells it, or a header's text; nil where the field is not there.
+    /// A value as spelled in JSON, or a header's text; nil if the field is missing.
     package let before: String?
     package let after: String?
 
     package static let key = "key"
     package static let timestamp = "timestamp"
-    /// A payload that is no JSON, on one side at least.
+    /// A payload that is not JSON, on one side at least.
     package static let payload = "payload"
-    /// The same members and values: whitespace, order, or the spelling of a name.
+    /// The same members and values, but other whitespace, order, or spelling of a name.
     package static let layout = "layout"
 }
 
-/// What became of one record of the input, where that is not what the baseline has.
+/// What became of one record of the input, if it differs from the baseline.
 package struct RecordChange: Sendable, Encodable {
     package enum Kind: String, Sendable, Encodable {
         case changed
-        /// Only there now.
+        /// Only in the candidate's outputs.
         case new
-        /// Only there in the baseline.
+        /// Only in the baseline.
         case missing
     }
 
     package let kind: Kind
-    /// Where the input stands: `topic/partition/offset`.
+    /// The place of the input: `topic/partition/offset`.
     package let source: String
     package let before: RecordSide?
     package let after: RecordSide?
     /// For `changed`, in order of their names.
     package let fields: [FieldChange]
 
-    /// Records that changed alike have the same: `/aps/alert/body + /aps/badge`.
+    /// The same for records that changed alike: `/aps/alert/body + /aps/badge`.
     package var group: String {
         switch kind {
         case .changed: fields.map(\.field).joined(separator: " + ")
@@ -151,7 +151,7 @@ package struct RecordChange: Sendable, Encodable {
     }
 }
 
-/// Fields that may differ: JSON Pointers with all that is below them, `header:NAME`, or another field by its name.
+/// Fields that may differ: JSON Pointers with all that is below them, `header:NAME`, or other fields by name.
 package struct IgnoredFields: Sendable {
     private let names: Set<String>
     private let pointers: [String]
@@ -166,11 +166,11 @@ package struct IgnoredFields: Sendable {
     }
 }
 
-/// Which records are compared. All are run, so that counts come out as they do without a filter.
+/// Which records are compared. All of them run, because counts must come out as without a filter.
 package struct RecordFilter: Sendable {
     package var keys: Set<[UInt8]> = []
     package var categories: Set<String> = []
-    /// One of them before or after is enough.
+    /// A match before or after is enough.
     package var outcomes: Set<String> = []
 
     package init() {}

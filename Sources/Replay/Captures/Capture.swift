@@ -2,17 +2,17 @@ import Glibc
 import PushmillKafka
 package import PushmillPayload
 
-/// A topic into lines.
+/// Writes the records of a topic as lines.
 package struct Capture: Sendable {
-    /// Goes on when what there was has been read.
+    /// Continues with new records after those that were there.
     package var follows = false
     package var limit = Int.max
     package var redaction: Redaction?
 
     package init() {}
 
-    /// Gives `write` the lines of a batch, until the range, the limit or `isOver` ends it. `progress` gets the number of
-    /// records so far. Returns how many there were.
+    /// Calls `write` with the lines of each batch, until the range, the limit or `isOver` ends it. `progress` gets the
+    /// number of records so far. Returns the number of records.
     package func run(
         _ source: TopicRecords, write: ([UInt8]) throws(ReplayError) -> Void, isOver: () -> Bool,
         progress: (Int) -> Void
@@ -38,18 +38,18 @@ package struct Capture: Sendable {
     }
 }
 
-/// A capture as a source: lines as `capture` and `kcat -J` write them.
+/// A capture as a source: lines as written by `capture` and `kcat -J`.
 package final class CaptureFile: RecordSource {
     package let name: String
     private var lines: CaptureLines
     private let parallelism: Int
     private let isOrdered: Bool
     private var last: [TopicPartition: Int64] = [:]
-    /// The lines of the records that were given last.
+    /// The lines of the records that were returned last.
     private var numbers: [Int] = []
 
-    /// `isOrdered`: the offsets of a partition have to ascend, so that two captures put together by mistake, or a record
-    /// that stands there twice, are found.
+    /// `isOrdered`: the offsets of a partition must ascend, which reveals two captures put together by mistake, or a
+    /// record that occurs twice.
     package init(path: String, isOrdered: Bool, parallelism: Int) throws(ReplayError) {
         name = path
         lines = try CaptureLines(path: path)
@@ -61,7 +61,7 @@ package final class CaptureFile: RecordSource {
         var chunk: [CaptureLines.Line] = []
         while chunk.count < limit, let line = try lines.next() { chunk.append(line) }
         numbers = chunk.map(\.number)
-        // On as many threads as there are.
+        // Parsed in as many parts as threads may run.
         let size = max(64, (chunk.count + parallelism - 1) / parallelism)
         let parts = stride(from: 0, to: chunk.count, by: size).map { chunk[$0..<min($0 + size, chunk.count)] }
         let records = try await concurrently(parts) { [name] lines throws(ReplayError) in
@@ -97,7 +97,7 @@ package final class CaptureFile: RecordSource {
 }
 
 extension CaptureFile {
-    /// Nothing is lost with it but a capture: it is one, or is empty, or not there, or a device or pipe.
+    /// Whether replacing the file loses no more than a capture: it is one, or empty, missing, a device or a pipe.
     package static func isReplaceable(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return true }
@@ -106,7 +106,7 @@ extension CaptureFile {
     }
 }
 
-/// Gives what the body makes of each item, in their order: each on a task of its own.
+/// Returns the results of `body` in the order of the items. Each item has a task of its own.
 func concurrently<Item: Sendable, Value: Sendable>(
     _ items: [Item], _ body: @escaping @Sendable (Item) async throws(ReplayError) -> Value
 ) async throws(ReplayError) -> [Value] {

@@ -1,7 +1,7 @@
 import PushmillKafka
 package import PushmillPayload
 
-/// The lines of a capture, blank ones left out, with their numbers.
+/// The lines of a capture, without blank ones, and their numbers.
 struct CaptureLines {
     typealias Line = (number: Int, bytes: [UInt8])
 
@@ -34,18 +34,18 @@ struct CaptureLines {
 
 /// Recorded input, in its order. For one caller at a time.
 package protocol RecordSource: AnyObject {
-    /// How messages call it.
+    /// The source's name in messages.
     var name: String { get }
 
     /// The next records, at most `limit`; none at the end.
     func next(_ limit: Int) async throws(ReplayError) -> [RecordEnvelope]
 
-    /// Says what is wrong with one of the records that `next` gave last, and where it stands.
+    /// The error for one of the records that `next` returned last, with its place.
     func failure(at index: Int, _ what: String) -> ReplayError
 }
 
 extension RecordEnvelope {
-    /// A copy of a record as the brokers have it.
+    /// Copies a record that the brokers delivered.
     init(_ record: Record, topic name: String) {
         self.init()
         topic = name
@@ -65,10 +65,10 @@ extension RecordEnvelope {
     /// The value of the last header of this name.
     package func header(_ name: StaticString) -> [UInt8]? { headers.last { $0.isNamed(name) }?.value }
 
-    /// It is a CloudEvent with the payload in it.
+    /// The record is a CloudEvent that contains the payload.
     var isStructured: Bool { header("content-type")?.withUnsafeBytes(CloudEvent.isStructured) ?? false }
 
-    /// Of a header that is there.
+    /// Does nothing if the header is missing.
     mutating func setHeader(_ name: StaticString, to value: StaticString) {
         guard let index = headers.lastIndex(where: { $0.isNamed(name) }) else { return }
         headers[index].value = Array("\(value)".utf8)
@@ -79,10 +79,10 @@ extension RecordEnvelope {
     /// The `recipient` header unless it is empty, else the key.
     var recipient: [UInt8]? { header("recipient").flatMap { $0.isEmpty ? nil : $0 } ?? key }
 
-    /// Empty where there is none.
+    /// Empty if there is no key.
     var keyText: String { key.map { String(decoding: $0, as: UTF8.self) } ?? "" }
 
-    /// As the header `pushmill-source` has it.
+    /// As in the header `pushmill-source`.
     package var place: String { "\(topic)/\(partition)/\(offset)" }
 }
 

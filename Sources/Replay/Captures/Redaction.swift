@@ -1,16 +1,16 @@
 package import PushmillPayload
 
-/// Replaces what people wrote, their names and their tokens by stand-ins of the same shape and length. A word has the same
-/// stand-in in all that one value redacts, so that records stay together, and another in what the next one does. What only
-/// programs read stays: the names of members, and within `aps` keys of texts, categories, sounds and the like.
+/// Replaces what people wrote, their names and their tokens with stand-ins of the same shape and length. Within one
+/// `Redaction` a word always has the same stand-in, so records stay related; a second one uses others. What only
+/// programs read stays: names of members and, within `aps`, keys of texts, categories, sounds and the like.
 package struct Redaction: Sendable {
-    /// Headers whose values tell nothing of a person.
+    /// Headers whose values reveal nothing about a person.
     private static let openHeaders: Set<String> = [
         "locale", "content-type", "apns-topic", "apns-push-type", "apns-priority", "apns-expiration",
         "pushmill-outcome", "pushmill-source", "pushmill-stages", "pushmill-attempt", "pushmill-counted",
         "ce_specversion", "ce_type", "ce_time", "ce_datacontenttype",
     ]
-    /// Members of `aps` that tell nothing of a person: where they are numbers, and whatever they are; and those of its alert.
+    /// Members of `aps` that reveal nothing about a person: if it is a number, in any case, and within its alert.
     private static let openNumbers: Set<String> = [
         "badge", "content-available", "dismissal-date", "mutable-content", "relevance-score", "stale-date", "timestamp",
     ]
@@ -19,10 +19,10 @@ package struct Redaction: Sendable {
         "title-loc-key", "subtitle-loc-key", "loc-key", "action-loc-key", "launch-image",
     ]
 
-    /// Of a structured CloudEvent, what its headers tell in binary mode.
+    /// Attributes of a structured CloudEvent whose headers are open in binary mode.
     private static let openAttributes: Set<String> = ["specversion", "type", "time", "datacontenttype"]
 
-    /// A payload of more values is no notification, and replaced as a whole.
+    /// A payload with more values is not a notification, and is replaced as a whole.
     private static let mostEdits = 10_000
 
     private let standIns = StandIns()
@@ -62,7 +62,7 @@ package struct Redaction: Sendable {
     /// A value of a payload to be replaced; `isEncoded`: it is a payload itself, in base64.
     private typealias Personal = (node: JSONNode, isEncoded: Bool)
 
-    /// As deep as the document, and so bounded. `names` are those of the members on the way; an element's is empty.
+    /// Recurses as deep as the document, which is bounded. `names` lead to the node; an array element's name is empty.
     private func collect(
         _ node: JSONNode, _ names: [String], _ document: JSONDocument, isEvent: Bool, _ found: inout [Personal]
     ) {
@@ -111,8 +111,8 @@ package struct Redaction: Sendable {
     }
 }
 
-/// Words that stand for others: without the key nobody can try names, or numbers of telephones, until their stand-ins are
-/// the same.
+/// Stand-ins for words. Without the random key, nobody can find out names or phone numbers by trying candidates until
+/// their stand-ins match.
 private struct StandIns {
     private let key = UInt64.random(in: .min ... .max)
 
@@ -124,7 +124,7 @@ private struct StandIns {
         return Array(text(String(decoding: bytes, as: UTF8.self)).utf8)
     }
 
-    /// Punctuation and spaces stay where they are, and so does the word that marks a contact.
+    /// Punctuation and spaces stay in place, and so does the word that marks a contact.
     func text(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         var word: [Unicode.Scalar] = []
@@ -134,7 +134,7 @@ private struct StandIns {
         }
         for scalar in text.unicodeScalars {
             let properties = scalar.properties
-            // Of ASCII the digits, `#` and `*` count as emoji too.
+            // In ASCII, digits, `#` and `*` count as emoji too.
             let isPicture = properties.isEmoji && !scalar.isASCII
             if properties.isAlphabetic || properties.numericType != nil || isPicture {
                 word.append(scalar)
@@ -147,7 +147,7 @@ private struct StandIns {
         return String(result)
     }
 
-    /// As long, and a number again: its exponent stays.
+    /// A number of the same length; its exponent stays.
     func number(_ spelling: String) -> String {
         let mantissa = spelling.prefix { $0 != "e" && $0 != "E" }
         var text = Array(text(String(mantissa)))
@@ -164,7 +164,7 @@ private struct StandIns {
         return word.map { Self.replacement(of: $0, random.next()) }
     }
 
-    /// Of the same kind, and of as many bytes.
+    /// Of the same kind, with the same number of bytes.
     private static func replacement(of scalar: Unicode.Scalar, _ random: UInt32) -> Unicode.Scalar {
         for range in ranges where range.contains(scalar.value) {
             return Unicode.Scalar(range.lowerBound + random % UInt32(range.count)) ?? scalar
@@ -176,7 +176,7 @@ private struct StandIns {
         }
     }
 
-    /// Letters without a gap between: digits, Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, kana, Hangul, Han.
+    /// Ranges without gaps: digits, Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, kana, Hangul, Han.
     private static let ranges: [ClosedRange<UInt32>] = [
         0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0xC0...0xD6, 0xD8...0xF6, 0x391...0x3A1, 0x3B1...0x3C9, 0x410...0x42F,
         0x430...0x44F, 0x5D0...0x5EA, 0x628...0x63A, 0x641...0x64A, 0x905...0x939, 0x3041...0x3096, 0x30A1...0x30FA,

@@ -5,10 +5,10 @@ struct TopicPlaces {
     static let patience: Int32 = 10_000
 
     let reader: PartitionReader
-    /// Nil for the brokers' own.
+    /// Nil means the brokers' own.
     let timeIndex: TopicRecords.TimeIndex?
 
-    /// The offsets to read, those of the log's own ends where the range reaches or begins beyond.
+    /// The offsets to read, limited to those that the log holds. Throws if the first offset asked for is gone.
     func offsets(of range: TopicRange, in partition: TopicPartition) throws(ReplayError) -> Range<Int64> {
         let log = try asked("asking for the ends of \(partition)") { () throws(KafkaError) in
             try reader.range(of: partition, milliseconds: Self.patience)
@@ -33,7 +33,7 @@ struct TopicPlaces {
         case .time(let time):
             let find = timeIndex ?? brokersOffset
             if let offset = try find(time, partition) { return offset }
-            // Who knows when the first record came would know of one since that time, too.
+            // An index that finds a record since 1970 would also find one since `time`: there is none.
             if try find(0, partition) != nil { return log.upperBound }
             return try scan(for: time, in: partition, log)
         }
@@ -45,7 +45,7 @@ struct TopicPlaces {
         }
     }
 
-    /// Without an index, as the embedded broker is, the records' own timestamps tell.
+    /// Without an index, as with the embedded broker, the records' own timestamps decide.
     private func scan(
         for time: Int64, in partition: TopicPartition, _ log: Range<Int64>
     ) throws(ReplayError) -> Int64 {
@@ -61,9 +61,9 @@ struct TopicPlaces {
     }
 }
 
-/// Reads the records of a part of one partition.
+/// Reads the records in a range of one partition.
 struct PartitionReading {
-    /// Without a word from a broker for so long, something is wrong.
+    /// After this many polls without a word from a broker, something is wrong.
     private static let attempts = 60
     private static let milliseconds: Int32 = 500
     private static let mostRecords = 1000
@@ -84,8 +84,8 @@ struct PartitionReading {
         }
     }
 
-    /// Lends up to `limit` records to `body`, which must not keep them; false when there are no more.
-    /// Where none is to be waited for any more it lends none.
+    /// Lends up to `limit` records to `body`, which must not keep them; false when there are no more. Once `isEnding`
+    /// it lends none.
     mutating func next(
         _ limit: Int = .max, isEnding: () -> Bool = { false }, _ body: (Record) -> Void
     ) throws(ReplayError) -> Bool {

@@ -5,16 +5,16 @@ package struct TopicRange: Sendable, Equatable {
     /// A place in every partition.
     package enum Bound: Sendable, Equatable {
         case offset(Int64)
-        /// Milliseconds since 1970: before the first record that is not older.
+        /// Milliseconds since 1970: the place before the first record that is not older.
         case time(Int64)
     }
 
     package let topic: String
-    /// All of them unless given.
+    /// Empty means all.
     package var partitions: [Int32] = []
-    /// The first records that the log holds unless given.
+    /// Nil means the first record that the log holds.
     package var from: Bound?
-    /// Up to here and no further; unless given, to what the log held last when reading began.
+    /// Up to here and no further; nil means the end of the log when reading began.
     package var to: Bound?
 
     package init(topic: String) { self.topic = topic }
@@ -34,10 +34,10 @@ extension TopicRange.Bound {
     }
 }
 
-/// A moment that somebody has typed, in milliseconds since 1970.
+/// A time that a user typed, in milliseconds since 1970.
 package enum PointInTime {
-    /// `2026-11-20T08:00:00Z`, also without its seconds or its time, with a fraction or an offset such as `+01:00`; else
-    /// UTC. Or how long ago, such as `90s`, `15m`, `2h`, `1d`.
+    /// `2026-11-20T08:00:00Z`, also without seconds or time of day, with a fraction, or with an offset such as
+    /// `+01:00`; UTC unless given. Or how long ago, such as `90s`, `15m`, `2h`, `1d`.
     package static func milliseconds(_ text: String, now: Int64) -> Int64? { ago(text, now) ?? date(text) }
 
     private static func ago(_ text: String, _ now: Int64) -> Int64? {
@@ -51,7 +51,7 @@ package enum PointInTime {
 
     private static func date(_ text: String) -> Int64? {
         let pattern = #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3})\d*)?)?(Z|[+-]\d\d:\d\d)?)?/#
-        // A digit of another script is one to the pattern, and no number.
+        // The pattern also matches digits of other scripts, which `Int` does not read.
         guard text.utf8.allSatisfy({ $0 < 0x80 }), let match = text.wholeMatch(of: pattern)?.output,
             let year = Int32(match.1), let month = Int32(match.2), let day = Int32(match.3)
         else { return nil }
@@ -61,7 +61,7 @@ package enum PointInTime {
         let hour = match.4.flatMap { Int64($0) } ?? 0
         let minute = match.5.flatMap { Int64($0) } ?? 0
         let second = match.6.flatMap { Int64($0) } ?? 0
-        // A day that is not in the calendar has become another.
+        // `timegm` turns a day that is not in the calendar into another.
         guard (date.tm_mon, date.tm_mday) == (month - 1, day), hour < 24, minute < 60, second < 61,
             let offset = zone(match.8)
         else { return nil }
@@ -70,7 +70,7 @@ package enum PointInTime {
         return seconds * 1000 + Int64((fraction * 1000).rounded())
     }
 
-    /// In seconds; nil for one that no day has.
+    /// In seconds; nil if out of range.
     private static func zone(_ text: Substring?) -> Int64? {
         guard let text, text != "Z" else { return 0 }
         let parts = text.dropFirst().split(separator: ":").compactMap { Int64($0) }

@@ -1,33 +1,33 @@
 package import PushmillKafka
 package import PushmillPayload
 
-/// A part of a topic as a source, one partition after another, so that it comes in the same order each time. Reads what
-/// is committed, outside of any group.
+/// A part of a topic as a source, one partition after another, so the order is the same each time. Reads committed
+/// records only, outside of any consumer group.
 package final class TopicRecords: RecordSource {
     package var name: String { "topic \(topic)" }
     private let topic: String
     /// How many offsets there are to read; some may hold no record.
     package let span: Int64
-    /// Where to go on when what there was has been read.
+    /// Where to continue after `next` has come to its end.
     package let ends: [Position]
-    /// Where the range begins, which may be beyond those ends.
+    /// Where the range begins, which may be beyond `ends`.
     private let lowest: Int64
     private let reader: PartitionReader
     private var parts: [(partition: TopicPartition, offsets: Range<Int64>)]
     private var reading: PartitionReading?
     private var isFollowing = false
 
-    /// The first offset whose timestamp is not before a time; nil where the index knows none.
+    /// The first offset whose timestamp is not before `time`; nil if the index knows none.
     package typealias TimeIndex = (_ time: Int64, _ partition: TopicPartition) throws(ReplayError) -> Int64?
 
-    /// `timeIndex` is the brokers' unless a test has one of its own.
+    /// `timeIndex` is the brokers' unless a test passes its own.
     package init(
         _ range: TopicRange, _ properties: ClientProperties, timeIndex: TimeIndex? = nil
     ) throws(ReplayError) {
         topic = range.topic
         lowest = if case .offset(let offset) = range.from { offset } else { 0 }
         var properties = properties
-        // What retention takes away meanwhile is told, not passed over.
+        // Records that retention deletes meanwhile cause an error instead of being skipped.
         properties["auto.offset.reset"] = "error"
         let reader = try asked("reading the topic \(range.topic)") { () throws(KafkaError) in
             try PartitionReader(properties, tellsEnds: true, log: { _, _, _ in })
@@ -59,7 +59,7 @@ package final class TopicRecords: RecordSource {
 
     package func next(_ limit: Int) throws(ReplayError) -> [RecordEnvelope] { try next(limit) { false } }
 
-    /// None once it is to end.
+    /// Returns no records once `isEnding`.
     func next(_ limit: Int, isEnding: () -> Bool) throws(ReplayError) -> [RecordEnvelope] {
         var records: [RecordEnvelope] = []
         while records.isEmpty, !isEnding() {
@@ -77,7 +77,7 @@ package final class TopicRecords: RecordSource {
 
     package func failure(at index: Int, _ what: String) -> ReplayError { .unreadable(name: name, what: what) }
 
-    /// Reads on beyond the ends: what comes within so many milliseconds, which may be nothing. Only after `next` has come
+    /// Reads beyond `ends`: returns what comes within `milliseconds`, which may be nothing. Only after `next` has come
     /// to its end.
     package func follow(milliseconds: Int32) throws(ReplayError) -> [RecordEnvelope] {
         if !isFollowing {
@@ -86,7 +86,7 @@ package final class TopicRecords: RecordSource {
         }
         let batch = reader.poll(milliseconds: milliseconds)
         defer { for record in batch.records { record.destroy() } }
-        // Nothing more would come of its partition, whatever comes of others.
+        // Nothing more would come from its partition, whatever comes from others.
         if let error = batch.errors.first(where: \.error.isOffsetOutOfLog)?.error {
             throw .kafka(doing: "reading the \(name), whose records were deleted meanwhile", error)
         }

@@ -1,17 +1,17 @@
 package import PushmillKafka
 package import PushmillPayload
 
-/// Publishes records where they say: to the partition, as long as the topic has it, so that a recipient's events stay in
-/// one.
+/// Publishes records to the partition that they name if the topic has it, so the events of a recipient stay in one
+/// partition.
 package final class RecordSender {
     private let signal = WakeSignal()
     private let producer: OutputProducer
     private var topics: [String: (topic: OutputTopic, partitions: Int)] = [:]
-    /// Not settled yet.
+    /// Sent, but not settled yet.
     private var sent: [Sent] = []
     private var answers = 0
     private var refusal: ReplayError?
-    /// What concerns more than the record that it came for.
+    /// A failure that concerns more than the record that it was reported for.
     private var failure: ReplayError?
 
     private struct Sent {
@@ -26,7 +26,7 @@ package final class RecordSender {
     /// What became of a record.
     package enum Answer: Sendable {
         case acknowledged, unknown
-        /// For good, and for itself alone.
+        /// Permanently, and because of the record itself.
         case refused
     }
 
@@ -36,8 +36,8 @@ package final class RecordSender {
         }
     }
 
-    /// `name` is what errors call the record. Where the client has no room it waits no longer than so many tenths of a second
-    /// for the next answer, as `settle` does.
+    /// `name` stands for the record in errors. If the client's queue is full, waits at most `patience` tenths of a
+    /// second for the next answer, as `settle` does.
     package func send(
         _ record: RecordEnvelope, as name: String, patience: @autoclosure () -> Int = .max
     ) throws(ReplayError) {
@@ -46,7 +46,7 @@ package final class RecordSender {
         if error != nil { answers += 1 }
     }
 
-    /// Gives what the client itself has against the record; nil where that is on its way.
+    /// Returns the client's own objection to the record; nil if the record is queued.
     private func queue(
         _ record: RecordEnvelope, as name: String, number: Int, _ patience: () -> Int
     ) throws(ReplayError) -> KafkaError? {
@@ -65,9 +65,9 @@ package final class RecordSender {
         }
     }
 
-    /// Waits until all that was sent is acknowledged or refused, and no longer than so many tenths of a second for the next
-    /// answer, which is asked for anew after each; says what became of each record, in the order of sending. For one record
-    /// its whole batch is refused: what was refused beside others is sent once more alone.
+    /// Waits until all that was sent is acknowledged or refused, but at most `patience` tenths of a second for the next
+    /// answer; `patience` is evaluated anew after each. Returns the answers in the order of sending. One record makes
+    /// brokers refuse its whole batch: each refused record is sent once more, alone, if there were others.
     package func settle(patience: @autoclosure () -> Int = .max) -> [Answer] {
         wait(patience())
         if sent.count > 1 {
@@ -101,7 +101,7 @@ package final class RecordSender {
     private func answer(to item: Sent) -> Answer {
         guard let error = item.error else { return item.isAcknowledged ? .acknowledged : .unknown }
         let problem = ReplayError.kafka(doing: "sending \(item.name)", error)
-        // With a failure it may not have been sent alone.
+        // After a failure the record may not have been sent alone.
         guard item.isRefused, failure == nil else {
             failure = failure ?? problem
             return .unknown
@@ -110,15 +110,15 @@ package final class RecordSender {
         return .refused
     }
 
-    /// False once there is no use in sending more.
+    /// False if there is no use in sending more.
     package var isUsable: Bool { failure == nil }
 
-    /// Throws what went wrong, be it that one record was refused.
+    /// Throws the failure or, if there is none, the first refusal of a record.
     package func check() throws(ReplayError) {
         if let problem = failure ?? refusal { throw problem }
     }
 
-    /// Counts the tenths of a second since the last answer.
+    /// `waited` becomes the tenths of a second since the last answer.
     private func poll(_ waited: inout Int) {
         let before = answers
         signal.wait(nanoseconds: 100_000_000)

@@ -1,19 +1,19 @@
 package import PushmillKafka
 package import PushmillPayload
 
-/// Dead letters back to the input topics that they came from.
+/// Sends dead letters back to the input topics that they came from.
 package struct Redrive: Sendable {
-    /// Empty for any.
+    /// Empty means any.
     package var reasons: Set<String> = []
     package var keys: Set<[UInt8]> = []
     /// In milliseconds since 1970; a letter has its record's timestamp.
     package var since = Int64.min
     package var until = Int64.max
-    /// A letter that has been sent back so often stays.
+    /// A letter that has been sent back this often stays.
     package var maximalAttempts: Int64 = 3
-    /// Only says what would be done.
+    /// Only reports what would be done.
     package var isDry = true
-    /// For so many tenths of a second one that is to end waits for the next answer.
+    /// Once `isOver`, how many tenths of a second `run` waits for the next answer.
     var patience = 100
 
     package init() {}
@@ -21,27 +21,27 @@ package struct Redrive: Sendable {
     /// What becomes of a letter.
     package enum Fate: String, Sendable, CaseIterable {
         case sent
-        /// Sent back before, by this journal.
+        /// Sent back before, according to the journal.
         case done = "sent before"
-        /// What was mended does not help it.
+        /// What was fixed does not help it.
         case exhausted = "tried too often"
-        /// From a topic that is no input.
+        /// From a topic that is not an input.
         case foreign = "of another topic"
-        /// Only its name is left; the record itself stands in the input topic.
+        /// The letter only names the record, which itself is in the input topic.
         case empty = "without its record"
         case unreadable = "no dead letter of ours"
-        /// At least once a record may have become a letter twice.
+        /// With at-least-once delivery, a record may have become a letter twice.
         case repeated = "another letter of its record"
-        /// For good: it would be refused again.
+        /// Permanently: the brokers would refuse it again.
         case refused = "refused by the brokers"
     }
 
     package typealias Tally = [Fate: Int]
 
-    /// Tells `report` the fate of each letter that is meant, of those that are sent when it is remembered over runs, in the
-    /// file `journal`: once the brokers have acknowledged it. A run that breaks off may send again what it was about to
-    /// remember, and loses nothing. Once `isOver` it remembers what is acknowledged, and sends no more. Tells `end` how
-    /// many had which fate, also where it throws once it has begun.
+    /// Calls `report` with the fate of each selected letter. A letter that is sent is reported once the brokers have
+    /// acknowledged it and the journal, which lasts over runs, has recorded it. An interrupted run may send again what
+    /// it was about to record, and loses nothing. Once `isOver`, it records what is acknowledged and sends no more.
+    /// Calls `end` with the number of letters by fate, also if it throws once it has begun.
     @discardableResult
     package func run(
         _ source: any RecordSource, to inputs: [String], journal path: String, _ properties: ClientProperties,
@@ -56,7 +56,7 @@ package struct Redrive: Sendable {
         while true {
             let records = isOver() ? [] : try await source.next(500)
             if records.isEmpty {
-                // Only now: one that is refused keeps no other from its way.
+                // Thrown only now: a letter that is refused must not hold up others.
                 try sender?.check()
                 return tally
             }
@@ -69,7 +69,7 @@ package struct Redrive: Sendable {
                     tally[.unreadable, default: 0] += 1
                     continue
                 }
-                // Nor does another letter of its record go, though this one may be of a reason that is not meant now.
+                // No other letter of its record is sent either, even if the reason of this one is not selected now.
                 let isDone = journal.contains(record)
                 if isDone { known.insert(letter.origin) }
                 guard isMeant(letter) else { continue }
@@ -97,7 +97,7 @@ package struct Redrive: Sendable {
                 tally[fate, default: 0] += 1
                 report(letter, fate)
             }
-            // Only now: what was sent before it is remembered.
+            // Thrown only now: everything that was sent before the failure has been recorded.
             if let failure { throw failure }
             if let sender, !sender.isUsable { try sender.check() }
         }
@@ -109,7 +109,7 @@ package struct Redrive: Sendable {
             && letter.record.timestamp >= since && letter.record.timestamp < until
     }
 
-    /// `known` are the records that go back, or went.
+    /// `known` are the records that are being sent back, or were before.
     private func fate(of letter: DeadLetter, _ inputs: [String], _ known: inout Set<DeadLetter.Origin>) -> Fate {
         if !inputs.contains(letter.place.topic) { return .foreign }
         if letter.isWithoutRecord { return .empty }
@@ -118,7 +118,7 @@ package struct Redrive: Sendable {
     }
 }
 
-/// A record that could not be a notification, as it stands in the topic of dead letters.
+/// A record that could not become a notification, as stored in the topic of dead letters.
 package struct DeadLetter: Sendable {
     private static let errors = Array("pushmill.error.".utf8)
     private static let added: [StaticString] = [
@@ -129,11 +129,11 @@ package struct DeadLetter: Sendable {
     package let reason: String
     /// How often it has been a dead letter, this time included.
     package let attempt: Int64
-    /// Where it came from.
+    /// The input partition that it came from.
     package let place: TopicPartition
     private let offset: Int64
 
-    /// Nil for what is no dead letter of ours.
+    /// Nil if the record is not a dead letter of this service.
     package init?(_ record: RecordEnvelope) {
         guard let reason = record.text("pushmill.error.reason"), let topic = record.text("pushmill.error.topic"),
             let partition = record.text("pushmill.error.partition").flatMap({ Int32($0) }), partition >= 0,
@@ -147,7 +147,7 @@ package struct DeadLetter: Sendable {
         self.offset = offset
     }
 
-    /// Which record it was, and at which of its attempts. A topic that was made anew has others at the same places.
+    /// Identifies a record and its attempt. A recreated topic has other records at the same places.
     struct Origin: Hashable {
         let place: TopicPartition
         let offset: Int64
@@ -164,10 +164,10 @@ package struct DeadLetter: Sendable {
             place: place, offset: offset, attempt: attempt, timestamp: record.timestamp, content: hasher.finalize())
     }
 
-    /// The record was too large for the brokers even as a letter, which only names it then.
+    /// The record was too large for the brokers even as a letter, so the letter only names it.
     package var isWithoutRecord: Bool { record.payload == nil && reason != "null-value" }
 
-    /// The record as it was, with the number of the attempt; what says that its badge was counted stays.
+    /// The record as it was, with the number of the attempt. A header that marks its badge as counted stays.
     package var restored: RecordEnvelope {
         var restored = record
         (restored.topic, restored.partition) = (place.topic, place.partition)

@@ -2,22 +2,22 @@ import Glibc
 import PushmillPayload
 import PushmillStores
 
-/// Which letters have been sent back and acknowledged: a file that only grows. A line is `topic/partition/offset` and the
-/// letter's timestamp, by which a topic that was made anew is told from the one before. The next version begins with the line
-/// `#redrive-journal 2`, and its lines may have more words, which are passed over here.
+/// The letters that were sent back and acknowledged: a file that only grows. A line is `topic/partition/offset` and the
+/// letter's timestamp, which tells a recreated topic from the one before. Version 2 begins with the line
+/// `#redrive-journal 2`, and its lines may have more words, which are ignored here.
 final class RedriveJournal {
     private static let heading = "#redrive-journal "
-    /// The newest version that is read; the first, which has no heading, is written.
+    /// The newest version that can be read; version 1, which has no heading, is written.
     private static let newest = 2
 
     private let path: String
     private var known: Set<String> = []
     private var waiting: [UInt8] = []
     private var descriptor: Int32 = -1
-    /// Two that send beside each other would send each letter twice.
+    /// Two redrives at the same time would send each letter twice.
     private let lock: FileLock?
 
-    /// Creates nothing but its lock before there is something to remember.
+    /// Creates only its lock until there is something to record.
     init(path: String, isDry: Bool) throws(ReplayError) {
         self.path = path
         lock = isDry ? nil : try indexed { () throws(StoreError) in try FileLock(for: path) }
@@ -32,7 +32,7 @@ final class RedriveJournal {
                 known.insert(text.split(separator: " ").prefix(2).joined(separator: " "))
                 continue
             }
-            // Of what it has sent nothing would be known, and all of it sent again.
+            // Nothing of what it has sent would be known, and all of it would be sent again.
             guard let version = Int(text.dropFirst(Self.heading.count)), (1...Self.newest).contains(version) else {
                 throw .unreadable(
                     name: path, line: line.number,
@@ -51,13 +51,13 @@ final class RedriveJournal {
         waiting += Array("\(line)\n".utf8)
     }
 
-    /// What was added is on the disk when it returns.
+    /// When it returns, everything added is on the disk.
     func flush() throws(ReplayError) {
         guard !waiting.isEmpty else { return }
         if descriptor < 0 {
             descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw failure }
-            // A disk that was full has left a part of a line: what follows would be taken for its end.
+            // A disk that was full may have left part of a line; the next line would be taken for its end.
             var last = UInt8(ascii: "\n")
             let length = lseek(descriptor, 0, SEEK_END)
             if length > 0, pread(descriptor, &last, 1, length - 1) != 1 { throw failure }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The whole of a replay as one JSON object: `differences`, one a line, then `summary`.
+/// A whole replay as one JSON object: `differences`, one per line, then `summary`.
 package final class JSONReport: ReplayReport {
     private let file: ReportFile
     private var isFirst = true
@@ -25,7 +25,7 @@ package final class JSONReport: ReplayReport {
 }
 
 extension Encodable {
-    /// Nothing is written for nil.
+    /// Members that are nil are omitted.
     package var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

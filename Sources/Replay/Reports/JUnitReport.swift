@@ -1,7 +1,7 @@
-/// What continuous integration systems read: a suite for each kind of change, a failed case for each record, and one
-/// case for all that is the same.
+/// The format that continuous integration systems read: a suite for each kind of change, a failed case for each record,
+/// and one case for all that is the same.
 package final class JUnitReport: ReplayReport {
-    /// More than anybody reads; the rest is counted.
+    /// More than anyone reads; further records are only counted.
     private static let limit = 1000
 
     private struct Suite {
@@ -18,7 +18,7 @@ package final class JUnitReport: ReplayReport {
 
     package func add(_ change: RecordChange) {
         let isShown = shown < Self.limit
-        // Of what nobody sees the kinds are not told apart either.
+        // Changes that are not shown get no kinds of their own either.
         let name = isShown || suites[change.group] != nil ? change.group : "further changes"
         var suite = suites[name] ?? Suite()
         if isShown {
@@ -73,7 +73,7 @@ package final class JUnitReport: ReplayReport {
         }
     }
 
-    /// XML has no way to write most control characters.
+    /// XML cannot represent most control characters.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -2,16 +2,16 @@ package import PushmillKafka
 package import PushmillPayload
 package import PushmillStores
 
-/// A file that tells what a replay has found.
+/// A file with the findings of a replay.
 package protocol ReplayReport: AnyObject {
-    /// One record that is not as it was, in the order of the input.
+    /// Adds a record that differs from the baseline. Called in the order of the input.
     func add(_ change: RecordChange) throws(ReplayError)
 
-    /// Completes the file. Once, after the last change.
+    /// Completes the file. Called once, after the last change.
     func finish(_ summary: ReplaySummary) throws(ReplayError)
 }
 
-/// A capture or a report being written. The one before stays until the new one is complete.
+/// A capture or a report that is being written. The file before it stays until the new one is complete.
 package final class ReportFile {
     private var file: OutputFile?
 
@@ -63,7 +63,7 @@ package enum SummaryText {
         return "\(summary.records) records: \(parts.joined(separator: ", "))"
     }
 
-    /// What would move a terminal's cursor, or turn its text around, is shown by its number.
+    /// Characters that would move a terminal's cursor, or turn its text around, are shown by their numbers.
     package static func shown(_ value: String?) -> String {
         guard let value else { return "(none)" }
         var text = ""
@@ -80,10 +80,10 @@ package enum SummaryText {
 
 /// Why a capture, a replay or a redrive cannot go on.
 package enum ReplayError: Error, Equatable {
-    /// Something given to read makes no sense; the line, from 1, where it has lines.
+    /// Input that makes no sense; the line, from 1, if the input has lines.
     case unreadable(name: String, line: Int? = nil, what: String)
     case file(FileFailure)
-    /// A file that was opened takes nothing more.
+    /// A file that was opened cannot be written.
     case unwritten(FileFailure)
     case kafka(doing: String, KafkaError)
     case index(StoreError)
@@ -101,7 +101,7 @@ extension ReplayError: CustomStringConvertible {
     }
 }
 
-/// Puts what goes wrong below into the words of a replay.
+/// Turns an error of the stores into one of a replay.
 func indexed<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(ReplayError) -> Result {
     do throws(StoreError) { return try body() } catch { throw .index(error) }
 }

@@ -2,18 +2,18 @@ import PushmillPayload
 package import PushmillStages
 import Synchronization
 
-/// What the baseline has of the records that run now, by the places of their inputs: media, counts, and deadlines.
+/// What the baseline says of the records that run now, by the places of their inputs: media, counts, and deadlines.
 package final class RecordedOutputs: Sendable {
     private let repeatsDeadlines: Bool
-    /// With the stages that were late.
+    /// The recorded output, and the stages that were late.
     private let records = Mutex<[String: (line: [UInt8], late: Set<String>)]>([:])
 
     /// `repeatsDeadlines`: a stage that was late for a record in the baseline is late for it again, and gets its
-    /// last-chance edit at once. How fast this machine is does not matter.
+    /// last-chance edit at once, however fast this machine is.
     package init(repeatsDeadlines: Bool = false) { self.repeatsDeadlines = repeatsDeadlines }
 
-    /// Before the record is run, with its output in the baseline, in the form of `BaselineLine`. True if the deadline
-    /// comes for it.
+    /// Called before a record runs, with its output in the baseline, in the form of `BaselineLine`. True if the
+    /// record's deadline expires.
     func expect(_ line: [UInt8]?, for input: RecordEnvelope) -> Bool {
         guard let line else { return false }
         let (late, isDeadline) = lateStages(line)
@@ -21,7 +21,7 @@ package final class RecordedOutputs: Sendable {
         return isDeadline
     }
 
-    /// Afterwards.
+    /// Called after the record has run.
     func forget(_ input: RecordEnvelope) { records.withLock { $0[input.place] = nil } }
 
     private func lateStages(_ line: [UInt8]) -> (names: Set<String>, isDeadline: Bool) {
@@ -29,13 +29,13 @@ package final class RecordedOutputs: Sendable {
             let stages = output.text("pushmill-stages")?.split(separator: ",")
         else { return ([], false) }
         let isDeadline = output.text("pushmill-outcome") == "\(Outcome.bestAttempt.name)"
-        // When the deadline comes, it comes for every stage that is left, whatever its last-chance edit reports.
+        // A deadline expires for every stage that is left, whatever its last-chance edit reports.
         let late =
             isDeadline ? Array(stages.drop { !$0.hasSuffix("=expired") }) : stages.filter { $0.hasSuffix("=expired") }
         return (Set(late.map { String($0.prefix { $0 != "=" }) }), isDeadline)
     }
 
-    /// The stage as the chain is to have it.
+    /// The stage as the chain must contain it.
     package func wrap(_ stage: some Stage) -> any Stage {
         if repeatsDeadlines { return LateStage(stage: stage, recorded: self) }
         return stage
@@ -53,9 +53,9 @@ package final class RecordedOutputs: Sendable {
         RecordedMedia(recorded: self, members: settings.members)
     }
 
-    /// A recipient's badge count before the first record, as the baseline lets it be known: what it shows for the record,
-    /// less what the record adds, which is nothing where it was counted before. Nil where it shows none. `stage` is the
-    /// one that counts.
+    /// A recipient's badge count before the first record, as far as the baseline reveals it: the badge it shows for the
+    /// record, less what the record adds, which is nothing if it was counted before. Nil if it shows none. `stage` is
+    /// the one that counts.
     func count(before record: InputRecord, by stage: String?) -> Int32? {
         guard let recorded = output(of: record.source), Self.isCounted(recorded, by: stage),
             let shown = NotificationContent(recorded)?.badge,
@@ -65,7 +65,7 @@ package final class RecordedOutputs: Sendable {
         return shown < added ? 0 : Int32(clamping: shown - added)
     }
 
-    /// In a dead letter, which has no stages, and where the stage did nothing or failed, the badge is the event's.
+    /// In a dead letter, which has no stages, and if the stage was skipped or failed, the badge is the event's.
     private static func isCounted(_ output: RecordEnvelope, by stage: String?) -> Bool {
         guard let stages = output.text("pushmill-stages")?.split(separator: ",") else { return false }
         guard let stage, let entry = stages.first(where: { $0.hasPrefix("\(stage)=") }) else { return true }
@@ -74,11 +74,11 @@ package final class RecordedOutputs: Sendable {
     }
 }
 
-/// Media as it was recorded: a replay fetches nothing. What a baseline does not tell stays unfetched.
+/// Media as it was recorded: a replay fetches nothing. Media that the baseline does not tell of stays unfetched.
 private final class RecordedMedia: MediaSource {
     private let recorded: RecordedOutputs
     private let members: MediaMembers
-    /// For media that was attached to what did not leave then: nobody knows which it was. It takes no less room.
+    /// For media attached to content that was not published: which one is unknown. It takes as much room as any.
     private let standIn: Media
 
     init(recorded: RecordedOutputs, members: MediaMembers) {
@@ -142,7 +142,7 @@ private struct LateStage<Wrapped: Stage>: Stage {
     }
 }
 
-/// What counts does so whether it is late or not.
+/// A counting stage counts whether it is late or not.
 extension LateStage: CountingStage where Wrapped: CountingStage {
     func didPass(clearing content: NotificationContent, context: StageContext) -> (BadgeOperation?, StageResult) {
         stage.didPass(clearing: content, context: context)

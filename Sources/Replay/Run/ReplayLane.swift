@@ -1,7 +1,7 @@
 package import PushmillPayload
 package import PushmillStages
 
-/// Runs the records of some recipients, one after another, and compares what comes of them.
+/// Runs the records of some recipients, one after another, and compares their outputs with the baseline.
 final class ReplayLane: Sendable {
     struct Item: Sendable {
         let position: Int
@@ -12,15 +12,15 @@ final class ReplayLane: Sendable {
 
     struct Replayed: Sendable {
         var position = 0
-        /// False where its key or category leaves it out.
+        /// False if its key or category excludes it.
         var isMeant = true
-        /// False where the filter leaves it out.
+        /// False if the filter excludes it.
         var isCompared = true
-        /// Nil where nothing was published.
+        /// An outcome; nil if nothing was published.
         var before: String?
         var after: String?
         var change: RecordChange?
-        /// What goes into the golden file.
+        /// The line for the golden file.
         var line: [UInt8] = []
     }
 
@@ -44,7 +44,7 @@ final class ReplayLane: Sendable {
         try await run(items, on: rehearsal)
     }
 
-    /// On the rehearsal's own executor: a change of executors costs more than a message.
+    /// Runs on the rehearsal's own executor: a change of executors costs more than a message.
     private func run(_ items: [Item], on rehearsal: isolated Rehearsal) async throws(ReplayError) -> [Replayed] {
         var replayed: [Replayed] = []
         replayed.reserveCapacity(items.count)
@@ -107,14 +107,14 @@ final class ReplayLane: Sendable {
     }
 }
 
-/// The configuration that is tried: a chain, and where its outputs would go.
+/// The configuration that is tried: a chain, and the topics that its outputs would go to.
 package struct Candidate: Sendable {
     package let chain: Chain
     package let outputTopic: String
     package let deadLetterTopic: String
     /// The counts to begin with; nil to take them from the baseline.
     package let counts: BadgeCounts?
-    /// Where the media, counts and deadlines that the baseline tells of are found. Has wrapped the stages of the chain.
+    /// Provides the media, counts and deadlines of the baseline. Has wrapped the stages of the chain.
     package let recorded: RecordedOutputs
 
     package init(
@@ -128,7 +128,7 @@ package struct Candidate: Sendable {
         self.recorded = recorded
     }
 
-    /// What is published for a record, nil for nothing.
+    /// The record that is published for a result; nil if none is.
     package func output(of result: Rehearsal.Result) -> RecordEnvelope? {
         var output = result.output
         switch result.verdict.destination {

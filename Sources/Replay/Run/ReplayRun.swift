@@ -1,10 +1,10 @@
 import PushmillPayload
 import PushmillStages
 
-/// A replay: recorded input through a candidate configuration, held against a baseline.
+/// A replay: runs recorded input through a candidate configuration and compares the outputs with a baseline.
 package struct ReplayRun {
     package struct Settings: Sendable {
-        /// Threads' worth of work. The findings do not depend on it.
+        /// How many lanes run at the same time. The findings do not depend on it.
         package var lanes = 1
         package var ignored = IgnoredFields([])
         package var filter = RecordFilter()
@@ -12,7 +12,7 @@ package struct ReplayRun {
         package init() {}
     }
 
-    /// So many records are in memory at once.
+    /// Records in memory at once.
     private static let chunk = 8192
 
     private let source: any RecordSource
@@ -21,7 +21,7 @@ package struct ReplayRun {
     private let lanes: [ReplayLane]
     private let keepsLines: Bool
 
-    /// Without a baseline nothing is compared. `keepsLines`: what is published goes to `run`'s `publish`.
+    /// Without a baseline nothing is compared. With `keepsLines`, every output goes to the `publish` of `run`.
     package init(
         _ source: any RecordSource, _ candidate: Candidate, baseline: Baseline?, keepsLines: Bool,
         settings: Settings = Settings()
@@ -36,8 +36,8 @@ package struct ReplayRun {
         }
     }
 
-    /// `report` gets every record that is not as it was and `publish` every output as a line, both in the order of the
-    /// input; `progress` the number of records so far.
+    /// `report` gets every record that differs from the baseline and `publish` every output as a line, both in the
+    /// order of the input; `progress` gets the number of records so far.
     package func run(
         report: (RecordChange) throws(ReplayError) -> Void, publish: ([UInt8]) throws(ReplayError) -> Void = { _ in },
         progress: (Int) -> Void = { _ in }
@@ -66,7 +66,7 @@ package struct ReplayRun {
         guard let baseline else { return summary }
         if matches == 0, baseline.count > 0 { throw mismatch(baseline) }
         try addLeft(of: baseline, ranges, to: &summary, report)
-        // A name that is mistyped must not pass for one of which nothing has changed.
+        // A mistyped key or category must not pass for one without changes.
         guard isAnyMeant || !summary.isSame else {
             throw .unreadable(name: source.name, what: "no record has the key or category that is to be compared")
         }
@@ -82,7 +82,7 @@ package struct ReplayRun {
             ranges.add(input)
             let line = try baseline?.take(input)
             if line != nil { matches += 1 }
-            // One lane has all of a recipient's records: that is the order that counts rest on.
+            // One lane gets all records of a recipient: counts depend on their order.
             let hash = input.recipient?.withUnsafeBytes(ByteHash.hash) ?? UInt64(position)
             let lane = Int(hash % UInt64(lanes.count))
             items[lane].append(ReplayLane.Item(position: position, input: input, baseline: line))

@@ -1,4 +1,4 @@
-/// What a replay has found, in numbers and examples.
+/// The findings of a replay, in numbers and examples.
 package struct ReplaySummary: Sendable, Encodable {
     package struct Field: Sendable, Encodable {
         private enum CodingKeys: String, CodingKey { case name = "field", count }
@@ -9,14 +9,14 @@ package struct ReplaySummary: Sendable, Encodable {
         package fileprivate(set) var examples: [(source: String, change: FieldChange)] = []
     }
 
-    /// How often an outcome was that of the baseline, and of the candidate.
+    /// How often the baseline had an outcome, and how often the candidate had it.
     package struct OutcomeCounts: Sendable, Encodable {
         package fileprivate(set) var before = 0
         package fileprivate(set) var after = 0
     }
 
     private static let examples = 3
-    /// Payloads may have identifiers for names of members.
+    /// Payloads may use identifiers as names of members.
     private static let fields = 10_000
     private static let others = "(further fields)"
 
@@ -28,7 +28,7 @@ package struct ReplaySummary: Sendable, Encodable {
     package private(set) var missing = 0
     package private(set) var outcomes: [String: OutcomeCounts] = [:]
     private var fieldsByName: [String: Field] = [:]
-    /// How many differences a page has.
+    /// How many differences the page contains.
     var shown: Int?
 
     package var isSame: Bool { changed == 0 && new == 0 && missing == 0 }
@@ -40,7 +40,7 @@ package struct ReplaySummary: Sendable, Encodable {
 
     private enum CodingKeys: CodingKey { case records, same, changed, new, missing, outcomes, fields, shown }
 
-    /// As reports have it: `fields` in their order, without examples.
+    /// As in reports: `fields` in their order, without examples.
     package func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: CodingKeys.self)
         try object.encode(records, forKey: .records)

@@ -1,7 +1,7 @@
-/// One self-contained page: totals, and every difference as a lock screen would show it before and after. What records
-/// say reaches it as data alone, and the script puts it on the page as text alone.
+/// One self-contained page: totals, and every difference as a lock screen would show it before and after. The contents
+/// of records are only data to the page, and its script shows them only as text.
 package final class HTMLReport: ReplayReport {
-    /// More than this a page does not hold well; the rest is counted.
+    /// A page does not hold more well; further differences are only counted.
     static let limit = 50_000
     private static let chunk = 500
 
@@ -37,7 +37,7 @@ package final class HTMLReport: ReplayReport {
         changes.removeAll(keepingCapacity: true)
     }
 
-    /// JSON within a script ends at the first `</script`, wherever that stands: no `<` is left in it.
+    /// JSON in a script ends at the first `</script`, wherever it occurs: every `<` is escaped.
     private func write(_ json: [UInt8], _ attribute: String) throws(ReplayError) {
         var text = Array("<script type=\"application/json\" \(attribute)>".utf8)
         for byte in json {
@@ -48,10 +48,10 @@ package final class HTMLReport: ReplayReport {
     }
 }
 
-/// The page around the data: what stands before it, and behind it. Its parts are files beside this one.
+/// The page before and after the data. Its parts are the files next to this one.
 ///
-/// Its policy lets nothing be loaded, and no script run but the page's own: not one within a record, should it ever get to
-/// be markup.
+/// Its policy lets nothing be loaded, and no script run but its own: not one in a record either, should it ever become
+/// markup.
 enum ReportPage {
     static let head = pieces[0]
     static let foot = pieces[1]

@@ -6,7 +6,7 @@ function element(name, text, className) {
   return made;
 }
 
-// Signs that are not seen, or that turn text around, by their numbers.
+// Characters that are invisible or turn text around are shown by their numbers.
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u;
 function appendVisibly(parent, text) {
   let plain = "";
@@ -36,7 +36,7 @@ function card(side, label) {
   return box;
 }
 
-// A JSON string as its text, unless only the spelling differs.
+// Shows a JSON string as its text, unless only the spelling differs.
 function readable(field) {
   const parse = value => {
     if (value === undefined || !field.field.startsWith("/")) return value;

@@ -1,4 +1,4 @@
-// Marks in two texts what is not in the other: the longest common run of words.
+// Marks in each of two texts what the other lacks, by their longest common subsequence of words.
 "use strict";
 const words = text => text.match(/\p{L}[\p{L}\p{M}\p{N}]*|\p{N}+|\s+|./gsu) || [];
 
@@ -10,7 +10,7 @@ function difference(before, after) {
   while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
   const x = a.slice(start, a.length - end), y = b.slice(start, b.length - end);
   const keptX = new Uint8Array(x.length), keptY = new Uint8Array(y.length);
-  // Beyond this the table would be too large; all between the common ends is marked then.
+  // A larger table would take too much memory; then everything between the common ends is marked.
   if (x.length * y.length <= 1000000) {
     const width = y.length + 1, table = new Uint16Array((x.length + 1) * width);
     for (let i = x.length - 1; i >= 0; i--)

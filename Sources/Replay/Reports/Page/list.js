@@ -1,4 +1,4 @@
-// Totals, and the list: filtered, in groups, drawn as far as somebody scrolls.
+// Totals, and the list of differences: filtered, grouped, drawn as far as the user scrolls.
 const find = id => document.getElementById(id);
 const summary = JSON.parse(find("summary").textContent);
 const changes = [];
@@ -50,7 +50,7 @@ function drawTotals() {
   groups.forEach(([kind, list], i) => find("kind").append(new Option(kind + " (" + number(list.length) + ")", i)));
 }
 
-// What is left to draw: [kind, change], where the first of a kind brings its heading.
+// What is left to draw: [heading, change]; only the first change of a kind has a heading.
 let waiting = [], drawn = 0;
 const matches = (change, text) => JSON.stringify(change).toLowerCase().includes(text);
 
