@@ -4,7 +4,7 @@ import PushmillPayload
 import PushmillReplay
 import PushmillStages
 
-/// Events such as an app's backend would send, to people of several languages.
+/// Events as an app's backend would send them, to people of several languages.
 struct DemoEvents {
     struct Event: Sendable {
         let recipient: String
@@ -18,7 +18,7 @@ struct DemoEvents {
         let name: String
         let locale: String
         let text: String
-        /// The identifier of one whom the person may know.
+        /// The identifier of a contact that the person may know.
         let contact: String
 
         /// For the contact stage to replace.
@@ -36,7 +36,7 @@ struct DemoEvents {
         Person(name: "chloé", locale: "fr-CA, en;q=0.5", text: "On est en route 🚲", contact: "c4"),
     ]
 
-    /// Her messages alone wait for a server that hangs.
+    /// Only her messages wait for a server that hangs.
     private static let unlucky = Person(name: "olena", locale: "uk, en", text: "Дивись: example.com", contact: "c1")
 
     private let sealer: Sealer
@@ -48,7 +48,7 @@ struct DemoEvents {
         ring = KeyRing(try KeySetReader(PackageResources.keys_jwks_json).keys)
     }
 
-    /// In forty events each kind at least once; one of them hangs.
+    /// Forty events in a row contain each kind at least once; one of them hangs.
     mutating func next() throws -> Event {
         defer { number += 1 }
         let person = Self.people[number * 5 % Self.people.count]
@@ -69,7 +69,7 @@ struct DemoEvents {
             return event(person, alert(title: "Front door", body: "Something happened", encrypted(text, "lock")))
         case 10: return event(person, #"{"aps":{"alert":{"title":"News","body":"Nothing to change here"}}}"#)
         case 12: return plain(person, from: "{contact:c9}")
-        // The last letters are the tag that tells who has tampered.
+        // The last letters belong to the tag that reveals tampering.
         case 13: return chat(person, try seal(person.text, as: .jwe, "chat").dropLast(6) + "AAAAAA", "chat")
         case 16 where number % 40 == 16:
             return event(
@@ -101,7 +101,7 @@ struct DemoEvents {
         event(person, alert(title: person.sender, body: "New message", encrypted(ciphertext, key)))
     }
 
-    /// Members of the payload, with their comma.
+    /// Members of the payload, with a trailing comma.
     private func encrypted(_ ciphertext: String, _ key: String) -> String {
         #""ENCRYPTED_DATA":"\#(ciphertext)","ENCRYPTION_KEY_ID":"\#(key)","#
     }
@@ -117,14 +117,14 @@ struct DemoEvents {
     }
 }
 
-/// Sends sample events, and knows them again by their `apns-id`, which comes out as it went in.
+/// Sends sample events, and recognizes their results by the `apns-id`, which the service does not change.
 final class DemoFeed {
     private let signal = WakeSignal()
     private let producer: OutputProducer
     private let topic: OutputTopic
     private let capacity: Int
     private var events: DemoEvents
-    /// Those whose results have not come yet, the latest `capacity` at most.
+    /// Events whose results have not come yet, at most the latest `capacity`.
     private(set) var waiting: [String: (event: DemoEvents.Event, sent: ContinuousClock.Instant)] = [:]
     private let run = UInt32.random(in: 0 ... .max)
     private var count: UInt64 = 0
@@ -138,7 +138,7 @@ final class DemoFeed {
         events = try DemoEvents()
     }
 
-    /// Waits where the producer has no room; false if that lasts until it `isOver`.
+    /// Waits while the producer has no room; false if `isOver` comes first.
     func send(until isOver: () -> Bool) throws -> Bool {
         let event = try events.next()
         count += 1
@@ -157,12 +157,12 @@ final class DemoFeed {
 
     func poll() { producer.takeReports { _ in } }
 
-    /// The event that the record came from; nil if it is not of this run.
+    /// The event that the record came from; nil if it does not belong to this run.
     func take(_ record: RecordEnvelope) -> (event: DemoEvents.Event, sent: ContinuousClock.Instant)? {
         record.text("apns-id").flatMap { waiting.removeValue(forKey: $0) }
     }
 
-    /// False where there is no room.
+    /// False if the producer has no room.
     private func publish(_ event: DemoEvents.Event, _ identifier: String) -> Bool {
         var headers = Headers()
         headers.add("locale", event.locale)

@@ -4,7 +4,7 @@ import PushmillKafka
 package struct DemoPlan: Sendable {
     /// nil for as many as there is time for.
     package var events: Int?
-    /// Events a second.
+    /// Events per second.
     package var rate = 10
     /// nil for as long as it takes.
     package var time: Duration?
@@ -14,8 +14,8 @@ package struct DemoPlan: Sendable {
 
     package init() {}
 
-    /// Returns when the plan is fulfilled and everything has come out that does, or when `isOver`. Blocks. `show` is given
-    /// each result, to be printed.
+    /// Returns once all events are sent and no more results come, or when `isOver`. Blocks. Calls `show` with each
+    /// result to print.
     package func run(
         servers: String, board: DemoBoard, until isOver: () -> Bool, show: (String) -> Void
     ) throws -> DemoSummary {
@@ -49,16 +49,16 @@ package struct DemoPlan: Sendable {
     }
 }
 
-/// What a service needs to know for the sample events: stages, keys, contacts. `deploy/sample` has the same, for
-/// services that the demo feeds.
+/// What a service needs for the sample events: stages, keys, contacts. `deploy/sample` has the same, for services that
+/// the demo feeds.
 package enum DemoFiles {
-    /// By their paths beside the configuration.
+    /// By their paths relative to the configuration.
     package static let all = [
         "keys.jwks.json": PackageResources.keys_jwks_json, "contacts.jsonl": PackageResources.contacts_jsonl,
         "catalog/Localizable.xcstrings": PackageResources.Localizable_xcstrings,
     ]
 
-    /// The section of a configuration.
+    /// The `stages` section of a configuration.
     package static let stages = """
         stages:
           - decrypt:

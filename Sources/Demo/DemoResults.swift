@@ -4,7 +4,7 @@ import PushmillReplay
 package import PushmillStages
 import Synchronization
 
-/// Reads what comes out from now on: notifications and dead letters.
+/// Reads the results that come from now on: notifications and dead letters.
 struct DemoResults {
     private let notifications: TopicRecords
     private let deadLetters: TopicRecords
@@ -17,7 +17,7 @@ struct DemoResults {
         deadLetters = try TopicRecords(TopicRange(topic: "push.dead-letters"), properties)
     }
 
-    /// Waits a moment for notifications. Nothing comes while brokers are away.
+    /// Waits up to 20 ms for notifications. Returns nothing while brokers are unavailable.
     func poll() -> [RecordEnvelope] {
         let some = try? notifications.follow(milliseconds: 20)
         return (some ?? []) + ((try? deadLetters.follow(milliseconds: 0)) ?? [])
@@ -78,7 +78,7 @@ struct DemoNotification: Encodable, Sendable {
     }
 }
 
-/// A stage that asks a server for a preview, which for some events hangs: what a deadline is for.
+/// A stage that asks a server for a preview and hangs for some events: the case that deadlines are for.
 package struct DemoPreview: Stage {
     package let name = "preview"
 
@@ -111,11 +111,11 @@ package final class DemoBoard: Sendable {
     package func json() -> [UInt8] { results.withLock { $0 }.json }
 }
 
-/// How the events ended, and how long they were on their way.
+/// How the events ended, and how long each took.
 package struct DemoSummary: Sendable {
     private struct Row {
         var count = 0
-        /// The latest, in any order.
+        /// The latest ones, in any order.
         var times: [Duration] = []
         var slowest = Duration.zero
         var reasons: [String: Int] = [:]
@@ -128,10 +128,10 @@ package struct DemoSummary: Sendable {
         }
     }
 
-    /// So many times of each outcome are kept, for the median.
+    /// How many times of each outcome are kept for the median.
     private static let kept = 10_000
 
-    /// By their outcome.
+    /// By outcome.
     private var rows: [String: Row] = [:]
     var sent = 0
 
