@@ -4,8 +4,8 @@ package import PushmillStages
 import PushmillStores
 
 extension Measurement {
-    /// What the life of a message costs without what its stages do: from the record's headers and the payload's gate to
-    /// the headers and the value of what is published.
+    /// The cost of a message apart from the work of its stages: from the record's headers and the payload's gate to the
+    /// headers and the value that are published.
     package static func chain(messages: Int = 20_000) -> [Measurement] {
         [0, 4].map { count in
             let turn = ChainTurn(Chain((0..<count).map { ChainLink(IdleStage(name: "idle\($0)")) }))
@@ -20,7 +20,7 @@ private struct IdleStage: ImmediateStage {
     func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult { .ok }
 }
 
-/// One message with the headers that are usual, over and over.
+/// Runs one message with the usual headers, over and over.
 package final class ChainTurn {
     private let chain: Chain
     private let count: Int32?
@@ -28,7 +28,7 @@ package final class ChainTurn {
     private let lent = InputRecord()
     private let headers: [RecordHeader]
 
-    /// The recipient's count is always the same one.
+    /// `count` is the recipient's count for every run.
     package init(_ chain: Chain, payload: String = PayloadSample.json, count: Int32? = nil) {
         self.chain = chain
         self.count = count
@@ -43,13 +43,13 @@ package final class ChainTurn {
         ]
         envelope.headers = headers.map { RecordEnvelope.Header(name: Array($0.utf8), value: Array($1.utf8)) }
         lent.fill(envelope, topic: SourceTopic("push.events"))
-        // A member of another module's class would be checked for exclusive access each time.
+        // Swift would check a member of another module's class for exclusive access at every use.
         self.headers = lent.headers
     }
 
     var results: [StageResult] { delivery.results }
 
-    /// No stage may have to wait.
+    /// No stage may need to wait.
     package func run() {
         delivery.clear()
         delivery.record.fill(
@@ -62,8 +62,8 @@ package final class ChainTurn {
 }
 
 extension Measurement {
-    /// What a message costs that has work for decrypt, localize, contact and badge: alone, and on two threads at once,
-    /// of which the slower one counts. Writes into the folder.
+    /// The cost of a message that has work for decrypt, localize, contact and badge: on one thread, and on two at once,
+    /// of which the slower counts. Writes into the folder.
     package static func wholeChain(in folder: String, messages: Int = 10_000) async throws -> [Measurement] {
         let sample = try WholeChainSample(try ContactFile(path: ContactSample.write(in: folder)))
         let alone = try sample.measure("the whole chain, one thread", messages)

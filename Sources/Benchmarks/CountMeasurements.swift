@@ -2,18 +2,18 @@ import PushmillEngine
 import PushmillStages
 import PushmillStores
 
-/// What the counts of many accounts cost: to restore them from a changelog into memory and files, to open the files again,
-/// and to take messages whose accounts are in memory, in the file, or nowhere.
+/// The cost of the counts of many accounts: to restore them from a changelog into memory and files, to open the files
+/// again, and to take messages whose accounts are in memory, only in the file, or new.
 package struct CountMeasurements: Sendable {
     private static let accounts = 1_000_000
-    /// Bytes: most of the accounts are in the file alone.
+    /// Bytes of memory: most of the accounts are only in the file.
     private static let budget = 16 << 20
     private static let recordsOfBatch = 2_000
     private static let messagesOfBatch = 256
     private static let batches = 50
 
     package private(set) var restoreSeconds = 0.0
-    /// Microseconds of CPU a message: the account is looked for, changed, stored and released.
+    /// Microseconds of CPU per message: the account is looked up, changed, stored and released.
     package private(set) var hot = 0.0
     package private(set) var cold = 0.0
     package private(set) var new = 0.0
@@ -32,7 +32,7 @@ package struct CountMeasurements: Sendable {
         var description: String { "the disk does not take counts" }
     }
 
-    /// Writes into the folder, which is empty.
+    /// Writes into the folder, which must be empty.
     package init(in path: String) throws {
         let folder = try CountFolder(path: path, cluster: "bench", changelog: "badges")
         let empty = Partition(in: folder)
@@ -46,7 +46,7 @@ package struct CountMeasurements: Sendable {
         try measure(partition)
     }
 
-    /// Records in the order of a log, which is none of the hashes.
+    /// Restores records in the order of a log, which is unrelated to that of the hashes.
     private func restore(_ partition: Partition) throws(DiskFailure) {
         var rows: [PartitionCounts<CountFile>.Row] = []
         _ = partition.counts.beginRestore()
@@ -71,7 +71,7 @@ package struct CountMeasurements: Sendable {
 
     private mutating func measure(_ partition: Partition) throws(DiskFailure) {
         let messages = 0..<Self.messagesOfBatch * Self.batches
-        // Every account of the file once at most, far from each other in the log.
+        // Each account of the file at most once, in an order far from that of the log.
         let many = messages.map { hash($0 * 7_919_317 % Self.accounts) }
         let few = Array(many.prefix(Self.messagesOfBatch * 8))
         cold = try time(many, partition)
@@ -81,7 +81,7 @@ package struct CountMeasurements: Sendable {
         guard partition.counts.writeBehind(at: nil) else { throw DiskFailure() }
     }
 
-    /// Microseconds of CPU a message. What is written behind between is not counted.
+    /// Microseconds of CPU per message, without the time of writing behind.
     private func time(_ accounts: [AccountHash], _ partition: Partition) throws(DiskFailure) -> Double {
         let size = Self.messagesOfBatch
         var taken = 0.0

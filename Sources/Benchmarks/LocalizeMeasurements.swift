@@ -5,8 +5,8 @@ import PushmillPayload
 import PushmillStages
 
 extension Measurement {
-    /// What the stage costs: key and arguments read from the payload, the locale chosen as for a recipient seen lately,
-    /// the translation found and put together, the payload edited; and undoing the edit.
+    /// The cost of the stage: it reads key and arguments from the payload, chooses the locale as for a recipient seen
+    /// lately, finds and formats the translation, edits the payload; then the edit is undone.
     package static func localize(messages: Int = 20_000) throws -> [Measurement] {
         let stage = try LocalizeSample.stage()
         return try LocalizeSample.alerts.map { name, locale, alert in
@@ -54,10 +54,10 @@ enum LocalizeSample {
     }
 }
 
-/// What it takes to load the catalog of a large app: 2,000 keys in each of 70 locales.
+/// The cost of loading the catalog of a large app: 2,000 keys in each of 70 locales.
 package struct CatalogLoading: Sendable {
     package let seconds: Double
-    /// By how much the process has grown, the reader's leftovers included.
+    /// How much the process grew, including what the reader left behind.
     package let megabytes: Double
 
     package init() throws {

@@ -2,21 +2,21 @@ import CPushmillAllocations
 import Glibc
 package import PushmillPayload
 
-/// What one message costs in a piece of the chain, on one thread, once every buffer has grown to its size.
+/// The cost of one message in a piece of the chain, on one thread, once every buffer has grown to its size.
 package struct Measurement: Sendable {
     package let name: String
-    /// Of this thread's CPU, in the best of several batches: what is over it is other processes' noise.
+    /// CPU time of this thread in the best of several batches: anything above is noise of other processes.
     package let nanoseconds: Double
-    /// Swift objects (class instances, array and string storage, boxes) a message; not memory that is allocated without
-    /// being an object, by C libraries, by pointers or for tasks.
+    /// Allocations by the Swift runtime per message: objects, array and string storage, boxes, the memory of pointers
+    /// and tasks; not what C libraries allocate for themselves.
     package let allocations: Double
-    /// Retains and releases a message: each is an atomic operation.
+    /// Retains and releases per message: each is an atomic operation.
     package let references: Double
 
-    /// Into which a batch is cut, for it to end before another thread gets the core.
+    /// Slices of a batch: each is short enough to end before another thread gets the core.
     private static let slices = 10
 
-    /// Runs the body `messages` times for each batch. Times are taken while nobody counts allocations.
+    /// Runs `body` `messages` times per batch. Times are measured while allocations are not counted.
     package init<E: Error>(
         _ name: String, messages: Int = 20_000, batches: Int = 20, _ body: () throws(E) -> Void
     ) throws(E) {
@@ -37,7 +37,7 @@ package struct Measurement: Sendable {
         allocations = Double(count) / Double(messages)
     }
 
-    /// How many Swift objects this thread allocates while the body runs.
+    /// How often the Swift runtime allocates on this thread while `body` runs.
     package static func allocations<E: Error>(_ body: () throws(E) -> Void) throws(E) -> Int {
         pushmill_allocations_start()
         defer { pushmill_allocations_stop() }
@@ -54,7 +54,7 @@ package struct Measurement: Sendable {
 }
 
 extension Measurement {
-    /// What the payload itself costs, whatever the stages do.
+    /// The cost of the payload itself, whatever the stages do.
     package static func payload(messages: Int = 20_000) throws(PayloadError) -> [Measurement] {
         let sample = Array(PayloadSample.json.utf8)
         var content = NotificationContent()
@@ -73,7 +73,7 @@ extension Measurement {
     }
 }
 
-/// One message of 400 bytes and what is usually done to it.
+/// One message of 400 bytes, and the usual edits.
 package enum PayloadSample {
     package static let json = """
         {"aps":{"alert":{"title-loc-key":"GROUP_MESSAGE","title-loc-args":["{contact:c48213}","Sailing club"],\

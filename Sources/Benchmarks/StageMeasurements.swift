@@ -4,7 +4,7 @@ package import PushmillStages
 import PushmillStores
 
 extension Measurement {
-    /// What a stage costs at one payload, and undoing its edits.
+    /// The cost of a stage for one payload, including undoing its edits.
     static func stage(
         _ name: String, messages: Int, _ payload: String, expecting expected: StageResult = .ok,
         _ receive: (inout NotificationContent) -> StageResult
@@ -21,16 +21,16 @@ extension Measurement {
     }
 }
 
-/// The sample was not treated as it should be: nothing was measured.
+/// The stage did not treat the sample as expected: nothing was measured.
 struct UnexpectedResult: Error { let result: StageResult }
 
 extension Measurement {
-    /// What decrypting a field of 100 bytes costs: the ciphertext found and opened, the body set, the ciphertext removed,
-    /// and both edits undone.
+    /// The cost of decrypting a field of 100 bytes: the ciphertext is found and opened, the body set, the ciphertext
+    /// removed, and both edits are undone.
     package static func decrypt(messages: Int = 20_000) throws -> [Measurement] {
         let sample = try DecryptSample()
         return try DecryptSample.forms.map { name, form, keyName in
-            // Key agreement takes so long that fewer will do.
+            // Key agreement takes long: fewer messages suffice.
             let count = form == .webPush ? messages / 50 : messages
             let payload = try sample.payload(form, keyName)
             return try Self.stage("decrypt, \(name)", messages: count, payload) { sample.receive(&$0) }
@@ -38,7 +38,7 @@ extension Measurement {
     }
 }
 
-/// Messages for the decrypt stage, and a stage for them.
+/// Payloads for the decrypt stage, and a stage for them.
 struct DecryptSample {
     static let forms: [(name: String, SealingForm, keyName: String)] = [
         ("JWE dir A256GCM", .jwe, "k1"), ("JWE A256KW A256GCM", .jwe, "k2"), ("openssl SHA-256", .openSSL, "pw"),
@@ -79,7 +79,7 @@ struct DecryptSample {
 }
 
 extension Measurement {
-    /// What the contacts of a file cost, and those of the embedded store. Writes into the folder.
+    /// The cost of contacts from a file, and from the embedded store. Writes into the folder.
     package static func contacts(in folder: String) throws -> [Measurement] {
         let path = try ContactSample.write(in: folder)
         let file = try ContactFile(path: path)
@@ -93,8 +93,8 @@ extension Measurement {
         ]
     }
 
-    /// What one name in a text costs: its placeholder found, the book asked, the payload edited, and the edit undone.
-    /// Without an identifier: what the stage costs a message that names nobody.
+    /// The cost of one name in a text: its placeholder is found, the book asked, the payload edited, and the edit
+    /// undone. Without an identifier: the cost for a message that names nobody.
     package static func contact(
         _ name: String, _ id: String?, of owner: String, in book: any ContactBook, messages: Int = 20_000
     ) throws -> Measurement {
@@ -118,7 +118,7 @@ enum ContactSample {
     static let owner = "user-48213"
     static let id = "c48213"
 
-    /// Writes a file of one contact, and gives its path.
+    /// Writes a file with one contact, and returns its path.
     static func write(in folder: String) throws(FileFailure) -> String {
         let path = "\(folder)/contacts.jsonl"
         let file = try OutputFile(path: path)
@@ -129,7 +129,7 @@ enum ContactSample {
 }
 
 extension Measurement {
-    /// What the stage costs: the increment read, the sum written, and the edit undone.
+    /// The cost of the stage: the increment is read, the sum written, and the edit undone.
     package static func badge(messages: Int = 20_000) throws -> Measurement {
         let stage = BadgeStage(mode: .increment)
         let delivery = Delivery()
@@ -143,10 +143,10 @@ extension Measurement {
 }
 
 extension Measurement {
-    /// What the stage costs in a chain of its own, for a message with a URL that is known and for one without; compare
-    /// with a chain of no stages.
+    /// The cost of the stage alone in a chain, for a message with a known URL and for one without; compare with a chain
+    /// without stages.
     package static func attachment(messages: Int = 20_000) -> [Measurement] {
-        // The first is a text that the sample has.
+        // The first names a member of the sample that holds a text.
         [("a URL that is known", "ENCRYPTED_DATA"), ("no URL", "media-url")].map { name, member in
             let stage = AttachmentStage(
                 MediaMembers(url: JSONPointer(member: member)), publicBase: "https://media.example.com/",
