@@ -2,9 +2,9 @@ import FoundationEssentials
 import Pushmill
 import PushmillPayload
 
-/// Something that does not come out as a golden file has it.
+/// A result that differs from its golden file.
 public struct GoldenChange: Sendable, Equatable, CustomStringConvertible {
-    /// Of the payload, without its extension.
+    /// The payload's file name, without its extension.
     public let name: String
     public let what: String
 
@@ -12,23 +12,23 @@ public struct GoldenChange: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension StageTest {
-    /// The variable of the environment that makes `changes` rewrite what is expected.
+    /// The environment variable that makes `changes` rewrite the expected results.
     public static let updateVariable = "PUSHMILL_TEST_UPDATE"
 
-    /// Takes each payload of a folder through the chain, and tells what does not come out as expected. A test says:
+    /// Takes each payload of a folder through the chain, and returns what does not come out as expected. A test says:
     ///
     ///     #expect(try await test.changes(in: "Golden") == [])
     ///
-    /// The folder's path starts at that of the test's source. `NAME.json` is a payload; `NAME.headers`, if there is one, has
-    /// the record's headers, a line each, `recipient: anna` among them. `NAME.expected` has what `pushmill apply` prints:
-    /// outcome and stages in a line, then the payload. With `PUSHMILL_TEST_UPDATE=1` in the environment that is written
-    /// instead, for `git diff` to show.
+    /// The folder's path is relative to that of the test's source. `NAME.json` is a payload; `NAME.headers`, if it
+    /// exists, has the record's headers, one a line, such as `recipient: anna`. `NAME.expected` has the output of
+    /// `pushmill apply`: outcome and stages in a line, then the payload. With `PUSHMILL_TEST_UPDATE=1` in the
+    /// environment it is written instead, for `git diff` to show.
     public func changes(in folder: String, beside source: String = #filePath) async throws -> [GoldenChange] {
         let isUpdate = Self.isUpdate(ProcessInfo.processInfo.environment)
         return try await changes(in: Self.path(folder, beside: source), isUpdate: isUpdate)
     }
 
-    /// With 1 alone: who sets 0 wants none, and what is written passes whatever it is.
+    /// Only with 1: a user who sets 0 wants no update, and an update passes whatever the results are.
     package static func isUpdate(_ environment: [String: String]) -> Bool { environment[updateVariable] == "1" }
 
     package func changes(in folder: String, isUpdate: Bool) async throws -> [GoldenChange] {
@@ -60,7 +60,7 @@ extension StageTest {
 
     private static func text(_ path: String) throws -> String { String(decoding: try bytes(path), as: UTF8.self) }
 
-    /// Without the line end that editors leave behind it.
+    /// Without the newline that editors add at the end.
     private static func bytes(_ path: String) throws -> [UInt8] {
         var bytes = try FileBytes(path: path).bytes
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
@@ -84,12 +84,12 @@ extension StageTest.Result {
     fileprivate var golden: String { payload.map { "\(summary)\n\($0)\n" } ?? "\(summary)\n" }
 
     fileprivate func changes(from golden: String) -> [String] {
-        // What is published may be empty.
+        // The published payload may be empty.
         let parts = golden.split(maxSplits: 1, omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         let (line, text) = (parts.first.map { String($0) } ?? "", parts.dropFirst().first.map { String($0) })
         var changes: [String] = []
         if line != summary { changes.append("\(line) -> \(summary)") }
-        // By their bytes: texts that are composed in other ways are equal as such.
+        // Compared by bytes: as strings, different Unicode compositions of a text are equal.
         guard text.map({ Array($0.utf8) }) != payload.map({ Array($0.utf8) }) else { return changes }
         func document(_ text: String?) -> JSONDocument? { text.flatMap { try? JSONDocument($0) } }
         guard let before = document(text), let after = document(payload) else {

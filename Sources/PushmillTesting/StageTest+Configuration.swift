@@ -2,10 +2,10 @@ public import Pushmill
 import PushmillReplay
 
 extension StageTest {
-    /// The chain of a configuration, with the stages of its program. Only `stages` need be there, and `delivery` counts too.
+    /// The chain of a configuration, with the stages of its program. Only `stages` is required; `delivery` counts too.
     ///
-    /// `files` are what it names, by their paths: keys, catalogs, contacts. Contacts whose source is no file are
-    /// `contacts`, by owner and identifier: `["anna": ["c1": "Zoë"], "*": ["c9": "Everyone's"]]`. Throws every mistake
+    /// `files` are the files that it names, by path: keys, catalogs, contacts. Contacts whose source is not a file are
+    /// `contacts`, by owner and identifier: `["anna": ["c1": "Zoë"], "*": ["c9": "Everyone's"]]`. Throws all mistakes
     /// at once, as `pushmill config check` prints them.
     public convenience init(
         configuration yaml: String, stages: [StageEntry] = [], files: [String: String] = [:],
@@ -17,7 +17,7 @@ extension StageTest {
         }
     }
 
-    /// The chain of a configuration in a file, whose path starts at the folder of the test's source.
+    /// The chain of a configuration file, whose path is relative to the folder of the test's source.
     public convenience init(
         configurationFile path: String, stages: [StageEntry] = [], contacts: [String: [String: String]] = [:],
         badges: [String: Int32] = [:], beside source: String = #filePath
@@ -39,7 +39,7 @@ extension StageTest {
         self.init(candidate, configuration.delivery.deadline, clock, badges, log, folder)
     }
 
-    /// A path that starts at the folder of a source.
+    /// Resolves a path relative to the folder of a source file.
     static func path(_ path: String, beside source: String) -> String {
         path.hasPrefix("/") ? path : "\(source[..<(source.lastIndex(of: "/") ?? source.startIndex)])/\(path)"
     }
@@ -55,7 +55,7 @@ private final class TestContacts: ContactBook {
             let name = id.withUnsafeBytes({ own.value(named: $0) })
         else { return false }
         let bytes = ContactName.clean(name.utf8Span.span.bytes)
-        // A name of which nothing is left to see is none.
+        // A name of which nothing visible is left does not count as a name.
         guard !bytes.isEmpty else { return false }
         body(bytes.span, TextDirection(of: bytes.span))
         return true
@@ -63,7 +63,7 @@ private final class TestContacts: ContactBook {
 }
 
 extension Dictionary where Key == String {
-    /// By its bytes, as stores find it: texts that are composed in other ways are equal as such.
+    /// Compared by bytes, as stores do: as strings, different Unicode compositions of a text are equal.
     func value(named name: UnsafeRawBufferPointer) -> Value? {
         first { $0.key.utf8.elementsEqual(name) }?.value
     }

@@ -2,16 +2,16 @@ public import Pushmill
 import PushmillReplay
 import Synchronization
 
-/// Runs stages on payloads as the service does, without Kafka: one stage or some, as they are built here, or the whole
-/// chain of a configuration.
+/// Runs stages on payloads as the service does, without Kafka: one or more stages built in the test, or the whole chain
+/// of a configuration.
 ///
 ///     let test = StageTest(LotteryStage(tickets: ["anna": [[3, 14, 15]]]))
 ///     let result = await test.run(#"{"aps":{"alert":"?","mutable-content":1},"numbers":[3,14,15]}"#, recipient: "anna")
 ///     #expect(result.stages == ["lottery": .ok])
 ///     #expect(result.body == "3 of 3: you have won!")
 ///
-/// Messages run one after another, as those of one recipient do; badges are counted from one to the next. Nothing is
-/// fetched for attachments. The clock stands still until `advance` or `expire` moves it, so that no test waits for time.
+/// Messages run one after another, as those of one recipient do; badge counts carry over from one to the next. Nothing
+/// is fetched for attachments. The clock stands still until `advance` or `expire` moves it: no test waits for time.
 public final class StageTest: Sendable {
     private let candidate: Candidate
     private let deadline: Duration
@@ -19,13 +19,13 @@ public final class StageTest: Sendable {
     private let badges: [String: Int32]
     private let log: TestLog
     private let rehearsal: Rehearsal
-    /// What a message runs on, while one runs.
+    /// The rehearsal of the message that is running, if one is.
     private let running = Mutex<Rehearsal?>(nil)
     private let messages = Atomic<Int64>(0)
-    /// Where the configuration's files are, if they are this test's own.
+    /// Holds the configuration's files if this test created them.
     private let folder: ScratchFolder?
 
-    /// A chain of these stages. `badges` are the counts of recipients, which are 0 otherwise.
+    /// A chain of these stages. `badges` are recipients' initial counts; others start at 0.
     public convenience init(
         _ stages: any Stage..., budget: Duration? = nil, deadline: Duration = .seconds(30),
         badges: [String: Int32] = [:]
@@ -60,7 +60,7 @@ public final class StageTest: Sendable {
             })
     }
 
-    /// Takes a message through the chain. `recipient` is the record's key, and so the recipient where there is no header
+    /// Takes a message through the chain. `recipient` is the record's key, and thus the recipient if there is no header
     /// of that name. `timestamp`, in milliseconds since 1970, is the time of day for stages and `apns-expiration`.
     public func run(
         _ payload: String, headers: [String: String] = [:], recipient: String? = nil,
@@ -69,10 +69,10 @@ public final class StageTest: Sendable {
         await run(record(payload.utf8, headers, recipient, timestamp), on: rehearsal)
     }
 
-    /// Takes a message through the chain whose deadline comes when `moment` has returned, which runs beside it: the running
-    /// stage is cancelled, and it and those after it get their `timeWillExpire`. The result's log has an error of the
-    /// moment's. Without a moment the deadline comes before the message's turn: no stage gets more than its
-    /// `timeWillExpire`.
+    /// Takes a message through the chain and lets its deadline expire once `moment`, which runs concurrently, has
+    /// returned: the running stage is canceled, and it and those after it get their `timeWillExpire`. An error that
+    /// `moment` throws is in the result's log. Without a moment the deadline expires before the message's turn: every
+    /// stage gets only its `timeWillExpire`.
     public func expire(
         _ payload: String, headers: [String: String] = [:], recipient: String? = nil,
         timestamp: Int64 = StageTest.timestamp, once moment: (@Sendable () async throws -> Void)? = nil
@@ -89,14 +89,14 @@ public final class StageTest: Sendable {
             } catch {
                 if !Task.isCancelled { log.tell("error: once: \(error)") }
             }
-            // Where the message is over, time is that of the next one.
+            // Once the message is over, the clock belongs to the next one.
             if !Task.isCancelled { await advance(by: deadline) }
         }
         defer { expiry.cancel() }
         return await run(record, on: rehearsal, taken: taken)
     }
 
-    /// Lets time pass: for a stage whose budget ends while another task runs a message, say.
+    /// Lets time pass, for example for a stage whose budget ends while another task runs a message.
     public func advance(by duration: Duration) async {
         clock.advance(by: duration)
         await running.withLock { $0 }?.wake()
@@ -122,7 +122,7 @@ public final class StageTest: Sendable {
         return record
     }
 
-    /// With counts of its own: what other messages have counted does not matter.
+    /// With counts of its own, independent of other messages.
     func runAlone(_ record: RecordEnvelope) async -> Result {
         await run(record, on: Self.rehearsal(candidate, badges))
     }
@@ -138,20 +138,20 @@ public final class StageTest: Sendable {
 }
 
 extension StageTest {
-    /// What became of a message.
+    /// How a message ended.
     public struct Result: Sendable {
         public let outcome: Outcome
-        /// Why it is a dead letter.
+        /// Why the message is a dead letter; nil if it is not one.
         public let reason: DeadLetterReason?
-        /// How each stage ended, by its name.
+        /// How each stage ended, by name.
         public let stages: [String: StageResult]
         /// Outcome and stages in a line, as `pushmill apply` prints them: `modified: lottery=ok`.
         public let summary: String
-        /// What is published, as text; nil for nothing.
+        /// The published payload as text; nil if nothing is published.
         public let payload: String?
-        /// Of what is published; of those that repeat a name the last one.
+        /// The headers that are published; if a name repeats, the last one.
         public let headers: [String: String]
-        /// What stages have logged of this message: `warning: lottery: no such ticket`.
+        /// What stages logged about this message: `warning: lottery: no such ticket`.
         public let log: [String]
 
         init(_ ended: Rehearsal.Result, _ names: [String], _ output: RecordEnvelope?, _ log: [String]) {
@@ -167,7 +167,7 @@ extension StageTest {
             self.log = log
         }
 
-        /// What is published, to look into; nil where that is no notification.
+        /// The published payload as a notification; nil if it is not one.
         public var content: NotificationContent? { payload.flatMap { try? NotificationContent($0) } }
 
         public var title: String? { content?.title }
@@ -177,7 +177,7 @@ extension StageTest {
     }
 }
 
-/// What stages say of messages.
+/// What stages log about messages.
 final class TestLog: Sendable {
     private let lines = Mutex<[(text: String, source: String?)]>([])
 
@@ -187,7 +187,7 @@ final class TestLog: Sendable {
 
     func tell(_ line: String, of source: String? = nil) { lines.withLock { $0.append((line, source)) } }
 
-    /// Without what an abandoned stage has said of a message before.
+    /// Drops what an abandoned stage logged about an earlier message.
     func take(of source: String) -> [String] {
         let all = lines.withLock { exchange(&$0, with: []) }
         return all.filter { $0.source ?? source == source }.map { $0.text }
