@@ -17,7 +17,7 @@
 #define GLOBAL_DATA R_AARCH64_GLOB_DAT
 #endif
 
-// The runtime's own hook for this (_swift_allocObject) sends retains of small strings astray, so its import is redirected.
+// The runtime's own hook (_swift_allocObject) misdirects retains of small strings, so imports are redirected instead.
 
 static void *(*allocate)(size_t);
 static int (*allocate_aligned)(void **, size_t, size_t);
@@ -36,7 +36,7 @@ static int counting_posix_memalign(void **memory, size_t alignment, size_t size)
     return allocate_aligned(memory, alignment, size);
 }
 
-// Callers may count on their registers being kept.
+// Callers may rely on their registers being preserved.
 __attribute__((preserve_most)) static void *counting_retain(void *object) {
     references += 1;
     return retain(object);
@@ -77,7 +77,7 @@ static void redirect_imports(
     }
 }
 
-// Called once for every loaded object: the runtime's libraries count, and the program, which may hold the runtime itself.
+// Called once for every loaded object. Only the runtime's libraries and the program, which may contain them, count.
 static int redirect_object(struct dl_phdr_info *object, size_t size, void *counts) {
     if (object->dlpi_name[0] != 0 && !strstr(object->dlpi_name, "/libswift")) return 0;
     const ElfW(Dyn) *dynamic = NULL;
@@ -104,7 +104,7 @@ static int redirect_object(struct dl_phdr_info *object, size_t size, void *count
     return 0;
 }
 
-// How many count now. While nobody does, the imports are as they were.
+// The number of starts without their stop. At 0 the imports are the original ones.
 static int counters;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -132,7 +132,7 @@ uint64_t pushmill_allocations_of_this_thread(void) { return count; }
 
 uint64_t pushmill_references_of_this_thread(void) { return references; }
 
-// jemalloc's, where the program is linked with it.
+// From jemalloc; null unless the program is linked with it.
 extern int mallctl(const char *, void *, size_t *, void *, size_t) __attribute__((weak));
 
 void pushmill_allocations_give_back(void) {

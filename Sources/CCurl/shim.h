@@ -1,9 +1,9 @@
 #pragma once
 #include <curl/curl.h>
-// Watches libcurl's sockets; Swift's Glibc does not have it.
+// For watching libcurl's sockets; Swift's Glibc module does not contain it.
 #include <sys/epoll.h>
 
-// Swift cannot call variadic functions: what transfers ask of them.
+// Swift cannot call variadic functions: wrappers for those that transfers need.
 
 static inline CURLcode curl_set_number(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -17,7 +17,7 @@ static inline CURLcode curl_set_list(CURL *easy, CURLoption option, struct curl_
     return curl_easy_setopt(easy, option, value);
 }
 
-/// All callbacks get the context, and `curl_context` gives it.
+/// All callbacks get `context`, and `curl_context` returns it.
 static inline void curl_set_callbacks(CURL *easy, curl_write_callback write, curl_write_callback header,
                                       curl_resolver_start_callback ask, curl_opensocket_callback open,
                                       curl_prereq_callback request, void *context) {
@@ -46,13 +46,13 @@ static inline long curl_status(CURL *easy) {
     return status;
 }
 
-/// A number of bytes or of seconds; -1 where there is none.
+/// A number of bytes or of seconds; -1 if there is none.
 static inline curl_off_t curl_amount(CURL *easy, CURLINFO info) {
     curl_off_t amount = -1;
     return curl_easy_getinfo(easy, info, &amount) == CURLE_OK ? amount : -1;
 }
 
-/// Where a redirect leads, as an absolute URL; good for as long as the handle is.
+/// The target of a redirect, as an absolute URL; valid for as long as the handle.
 static inline const char *curl_redirect(CURL *easy) {
     char *url = NULL;
     curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &url);
@@ -83,5 +83,5 @@ static inline CURL *curl_multi_next_ended(CURLM *multi, CURLcode *result) {
     return NULL;
 }
 
-/// Before any other call; again does no harm.
+/// Must be called before any other function; calling it again is harmless.
 static inline CURLcode curl_start(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }

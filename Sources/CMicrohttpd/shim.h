@@ -1,7 +1,7 @@
 #pragma once
 #include <microhttpd.h>
 
-// Swift cannot call variadic functions: what the admin endpoint asks of them.
+// Swift cannot call variadic functions: wrappers for those that the admin endpoint needs.
 
 /// A daemon without a thread, driven by `MHD_run`, that can suspend connections. It owns the listening socket.
 static inline struct MHD_Daemon *mhd_start(int listening, unsigned int connections,
