@@ -1,34 +1,35 @@
 public import PushmillPayload
 
-/// One step of the chain, with the method names of Apple's notification service extension. A stage is created once and
-/// serves every shard at the same time.
+/// One step of the chain; its methods are named after those of Apple's notification service extension. A stage is
+/// created once and serves every shard at the same time.
 public protocol Stage: Sendable {
-    /// The name under which metrics, logs, headers and the configuration know this stage.
+    /// The stage's name in metrics, logs, headers and the configuration.
     var name: String { get }
 
-    /// Whether this stage, as it is configured, never waits. Not to be written by hand: an `ImmediateStage` says so by being
-    /// one. A stage that says so with a `didReceive` that is async is right too, and runs on the pool like any other.
+    /// Whether this stage, as configured, never waits. Seldom implemented by hand: true by default for an
+    /// `ImmediateStage`. A stage that returns true with an async `didReceive` is correct too; it runs on the pool like
+    /// any other.
     var isImmediate: Bool { get }
 
-    /// What this stage may report beside `ok`, `skipped`, `expired` and `failed:error`: metrics have a counter for each from the
-    /// start.
+    /// The results this stage may report besides `ok`, `skipped`, `expired` and `failed:error`. Metrics have a counter
+    /// for each from the start.
     var results: [StageResult] { get }
 
-    /// Changes the content. A thrown error counts as `failed:error` (or the reason of a `StageFailure`), and what the
-    /// stage had changed by then is undone. Listens to task cancellation, which comes with the deadline.
+    /// Edits the content. A thrown error is reported as `failed:error`, or with the reason of a `StageFailure`, and the
+    /// stage's edits are undone. Should honor task cancellation, which comes at the context's `limit`.
     ///
-    /// It may suspend or block: it runs on threads for that, on a copy of the content.
+    /// It may suspend or block: it runs on threads kept for that, on a copy of the content.
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult
 
-    /// What can be done for this message without waiting, or nil, which is the rule: then `didReceive` is called. For stages
-    /// that have nothing to do for most messages, or know the answer for some, and save them the way to the pool. Neither
-    /// suspends nor blocks. It must not keep its context: the record's bytes are only lent to it.
+    /// Handles the message without waiting, or returns nil, which is the default: then `didReceive` is called. Saves
+    /// the way to the pool for messages that need nothing or whose answer is known. Must neither suspend nor block, nor
+    /// keep its context: the record's bytes are only lent to it.
     func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) throws -> StageResult?
 
     /// The last chance: a quick edit without I/O, on the content as it was before this stage's `didReceive`. May be
-    /// called while a `didReceive` that does not listen is still running. Returns what to report: `expired`, by which a
-    /// replay of recorded deadlines knows that the stage was late, unless there was nothing to do. It must not keep its
-    /// context: where the message is late for its turn the record's bytes are only lent.
+    /// called while a `didReceive` that ignores cancellation is still running. Returns the result to report: `expired`,
+    /// unless there was nothing to do; a replay of recorded deadlines recognizes a late stage by it. Must not keep its
+    /// context: if the message is late for its turn, the record's bytes are only lent.
     func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult
 }
 
@@ -44,12 +45,12 @@ extension Stage {
     public func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult { .expired }
 }
 
-/// A stage that computes: it neither suspends nor blocks. It runs in place, in the order of its partition, and costs a
-/// message no copy. One that breaks its word holds up every partition of its core.
+/// A stage that only computes: it neither suspends nor blocks. It runs in place, in the order of its partition, and
+/// without a copy of the content. If it blocks all the same, it holds up every partition of its core.
 ///
-/// Such a stage must not keep its context beyond `didReceive`: the record's bytes are only lent to it.
+/// It must not keep its context beyond `didReceive`: the record's bytes are only lent to it.
 public protocol ImmediateStage: Stage {
-    /// As the stage's other one, without waiting.
+    /// Like `Stage.didReceive`, without waiting.
     func didReceive(_ content: inout NotificationContent, context: StageContext) throws -> StageResult
 }
 
@@ -61,16 +62,16 @@ extension ImmediateStage {
     }
 }
 
-/// How a stage ended, as `pushmill-stages` and the metrics say it.
+/// How a stage ended, as shown in the header `pushmill-stages` and in metrics.
 public enum StageResult: Sendable, Equatable {
     case ok
     /// Nothing to do here.
     case skipped
-    /// The deadline, or the end of its budget, came before the stage had ended.
+    /// The deadline or the end of the stage's budget came before the stage ended.
     case expired
-    /// The stage has applied its own fallback. The reason is one of a fixed vocabulary: it labels metrics.
+    /// The stage failed and applied its own fallback. The reason is from a fixed vocabulary, because it labels metrics.
     case failed(StaticString)
-    /// A word of the stage's own, such as `miss`; fixed too.
+    /// A result of the stage's own, such as `miss`; from a fixed vocabulary too.
     case word(StaticString)
 
     public static func == (left: StageResult, right: StageResult) -> Bool { left.description == right.description }
@@ -79,7 +80,7 @@ public enum StageResult: Sendable, Equatable {
 extension StageResult: CustomStringConvertible {
     public var description: String { "\(parts.kind)\(parts.name)" }
 
-    /// Its two parts; the first is empty but for a failure.
+    /// The two parts of the description; `kind` is empty except for a failure.
     var parts: (kind: StaticString, name: StaticString) {
         switch self {
         case .ok: ("", "ok")
@@ -91,21 +92,21 @@ extension StageResult: CustomStringConvertible {
     }
 }
 
-/// What a stage throws to say why it failed in a word of its own.
+/// Thrown by a stage to fail with a reason of its own.
 public struct StageFailure: Error {
     public let reason: StaticString
 
     public init(_ reason: StaticString) { self.reason = reason }
 }
 
-/// What a stage knows of the message beside its content. Only the async `didReceive` may keep it beyond its call.
+/// What a stage knows about the message besides its content. Only the async `didReceive` may keep it beyond its call.
 public struct StageContext: Sendable {
-    /// When the message leaves at the latest.
+    /// The latest time at which the message leaves the chain.
     public let deadline: Instant
-    /// When a stage that may suspend loses the message: at the end of its budget, or at the deadline if that is earlier.
+    /// When a stage that may suspend is abandoned: at the end of its budget, or at the deadline if that is earlier.
     public internal(set) var limit: Instant
-    /// The time until `limit`, for clients with time-outs of their own: by the clock of the chain, which is no system's in a
-    /// replay or a test.
+    /// The time until `limit`, for clients with timeouts of their own. By the chain's clock, which is not the system's
+    /// in a replay or a test.
     public var timeLeft: Duration { .nanoseconds(limit.nanoseconds(since: chain.time.now)) }
     /// Milliseconds since 1970: the clock in a service, the record's own timestamp in a replay.
     public let wallClock: Int64
@@ -119,13 +120,13 @@ public struct StageContext: Sendable {
     /// Where the record stands in the input.
     public var source: Source { record.source }
 
-    /// Who is notified: the header `recipient`, else the key.
+    /// The recipient of the notification: the header `recipient`, else the key.
     public var recipient: String? { Self.string(record.recipient) }
 
-    /// The recipient's bytes, good for as long as the context is.
+    /// The recipient's bytes, valid as long as the context.
     public var recipientBytes: UnsafeRawBufferPointer? { record.recipient }
 
-    /// The record's key, good for as long as the context is.
+    /// The record's key, valid as long as the context.
     public var keyBytes: UnsafeRawBufferPointer? { record.key }
 
     /// The header `locale`.
@@ -133,7 +134,7 @@ public struct StageContext: Sendable {
 
     public var localeBytes: UnsafeRawBufferPointer? { record.value(of: .locale) }
 
-    /// True where the count has this message in it already: it comes again, or was counted before it became a dead letter.
+    /// True if the count already includes this message: redelivered, or counted before it became a dead letter.
     public var wasCounted: Bool { isCounted || record.has(.counted) }
 
     /// The last header of this name.
@@ -142,12 +143,12 @@ public struct StageContext: Sendable {
         return name.withUTF8 { Self.string(record.value(of: UnsafeRawBufferPointer($0))) }
     }
 
-    /// The value of the last header of this name, good for as long as the context is.
+    /// The value of the last header of this name, valid as long as the context.
     public func headerBytes(_ name: Span<UInt8>) -> UnsafeRawBufferPointer? {
         name.withUnsafeBytes { record.value(of: $0) }
     }
 
-    /// Writes a line to the service's log, with the stage and the source as fields. No text of the payload belongs here.
+    /// Writes a line, which must not quote the payload, to the service's log, with the stage and the source as fields.
     public func log(_ severity: StageResources.Severity, _ message: String) {
         chain.log(severity, chain.links[stage].stage.name, source, message)
     }

@@ -14,7 +14,7 @@ public struct StageRegistry: Sendable {
     private let entries: [StageEntry]
     private let ownNames: Set<String>
 
-    /// The built-in stages and a program's own. One of those may take the name, and so the place, of a built-in one.
+    /// The built-in stages plus a program's own. A program's stage replaces the built-in one of the same name.
     public init(adding own: [StageEntry] = []) {
         ownNames = Set(own.map(\.name))
         entries = own + Self.builtIn.filter { entry in !own.contains { $0.name == entry.name } }
@@ -43,7 +43,7 @@ public struct StageRegistry: Sendable {
         }.compactMap { $0 }
     }
 
-    /// `pushmill-stages` has `name=result` of each stage, with commas between.
+    /// The value of `pushmill-stages` is a list of `name=result`, separated by commas.
     static func problem(withName name: String) -> String? {
         name.contains { ",=".contains($0) } ? "the name \"\(name)\" of a stage must not contain ',' or '='" : nil
     }
@@ -57,35 +57,35 @@ public struct StageRegistry: Sendable {
 
 /// A kind of stage: the name by which a configuration asks for it, and how its settings become a stage.
 public struct StageEntry: Sendable {
-    /// Opens what the stage needs. Not called when a configuration is only checked.
+    /// Builds the stage and opens what it needs. Not called when a configuration is only checked.
     public typealias Build = @Sendable (StageResources) async throws -> any Stage
 
     public let name: String
     package let read: @Sendable (inout SettingReader) -> Build?
 
-    /// `read` asks for every setting it knows, touches nothing outside, and returns nil only after a problem.
+    /// `read` asks for every setting it knows, has no side effects, and returns nil only after a problem.
     public init(_ name: String, read: @escaping @Sendable (inout SettingReader) -> Build?) {
         self.name = name
         self.read = read
     }
 }
 
-/// A stage as the configuration wants it, not built yet.
+/// A stage as configured, not built yet.
 public struct ConfiguredStage: Sendable {
     public let name: String
-    /// Of the program's own, maybe in the place of a built-in one, whose settings mean something else.
+    /// True for a program's own stage. If it replaces a built-in one, its settings mean something else.
     let isOwn: Bool
     public let condition: StageCondition
-    /// The time it may take of the message's deadline; nil for all of it.
+    /// How long the stage may take; nil for all the time until the message's deadline.
     public let budget: Duration?
 
     package let place: Place
     package let path: String
-    /// As they took effect.
+    /// The settings in effect: defaults filled in, secrets hidden.
     let settings: Setting
     let make: StageEntry.Build
 
-    /// Builds the stage; what goes wrong is told with the place of the stage in the configuration.
+    /// Builds the stage; errors carry the stage's place in the configuration.
     public func build(_ resources: StageResources) async throws(SettingProblem) -> any Stage {
         do {
             let stage = try await make(resources.lent(to: name))
@@ -99,12 +99,12 @@ public struct ConfiguredStage: Sendable {
     }
 }
 
-/// A stage's `when:`. Every condition that is given has to hold; a list holds when it names the message's value.
+/// A stage's `when:`. Every condition given must hold; a list holds if it contains the message's value.
 public struct StageCondition: Sendable, Equatable {
     public internal(set) var categories: [String] = []
     public internal(set) var topics: [String] = []
     public internal(set) var pushTypes: [String] = []
-    /// Has to be there.
+    /// A member that must be present.
     public internal(set) var member: JSONPointer?
 }
 

@@ -2,27 +2,27 @@ import PushmillLocalization
 import PushmillPayload
 import Synchronization
 
-/// What the program lends to the stages when it builds them.
+/// What the program provides to stages when it builds them.
 public struct StageResources: Sendable {
     public enum Severity: Sendable { case info, warning, error }
 
     public typealias Log = @Sendable (Severity, String) -> Void
 
-    /// Writes a line to the service's log, with the stage as a field, about what concerns the stage and no single message: a
-    /// file was reloaded.
+    /// Writes a line to the service's log, with the stage as a field. For events that concern the stage and not one
+    /// message, such as a reloaded file.
     public var log: Log { { [stage, write] severity, message in write(severity, stage, message) } }
-    /// The stage that is built.
+    /// The name of the stage being built.
     private var stage = ""
     private let write: @Sendable (Severity, _ stage: String, String) -> Void
     private let watcher: FileWatcher
-    /// What the catalog says, for stages that show a text of their own.
+    /// The catalog's texts, for stages that show a text of their own.
     package let texts = SharedTexts()
-    /// Opens a source of contacts; it is watched, where it is a file.
+    /// Opens a source of contacts; a file is also watched.
     package let contacts: ContactOpener
 
     /// Opens a source of media.
     package let media: MediaOpener
-    /// Keys of examples are no keys.
+    /// Whether the keys of the examples are refused.
     package var refusesSamples = false
 
     package typealias ContactOpener = @Sendable (ContactSource) throws -> any ContactBook
@@ -45,10 +45,10 @@ public struct StageResources: Sendable {
         self.media = media
     }
 
-    /// Takes a file of the stage, to read it again when it changes.
+    /// Takes a file of the stage and reloads it when it changes.
     package func watch(_ file: any Reloadable) { watcher.add(file, of: stage) }
 
-    /// What this stage is lent: it is named where it says something.
+    /// The resources for one stage, whose name its log lines and watched files carry.
     func lent(to stage: String) -> StageResources {
         var resources = self
         resources.stage = stage
@@ -56,7 +56,7 @@ public struct StageResources: Sendable {
     }
 }
 
-/// Texts of the app's catalog in the recipient's language, for stages other than the one that has it.
+/// The catalog's texts in the recipient's language, for stages other than `LocalizeStage`, which has the catalog.
 package final class SharedTexts: Sendable {
     private let source = Mutex<LocalizeStage?>(nil)
 
@@ -64,7 +64,7 @@ package final class SharedTexts: Sendable {
 
     func offer(_ stage: LocalizeStage) { source.withLock { $0 = stage } }
 
-    /// False where there is no catalog, or no such text in it.
+    /// False if there is no catalog or it lacks the text.
     func withText(
         of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
     ) -> Bool {
@@ -79,7 +79,7 @@ package final class SharedTexts: Sendable {
         }
     }
 
-    /// The text, or the key itself where there is none.
+    /// The text, or the key itself if there is none.
     func text(of key: [UInt8], _ content: NotificationContent, _ context: StageContext) -> [UInt8] {
         var text = key
         _ = withText(of: key.span, content, context) { found in text = found.withUnsafeBufferPointer { Array($0) } }

@@ -5,11 +5,11 @@ public enum ValueSource: Sendable, Hashable {
     /// The header `recipient`, else the key.
     case recipient
     case key
-    /// By the name's UTF-8.
+    /// By the UTF-8 bytes of the name.
     case header([UInt8])
     case member(JSONPointer)
 
-    /// Nil for none of these forms.
+    /// Nil if the text has none of these forms.
     public init?(_ text: String) {
         if text == "recipient" {
             self = .recipient
@@ -24,7 +24,7 @@ public enum ValueSource: Sendable, Hashable {
         }
     }
 
-    /// Calls the body with the text's bytes; nil where there is none, or an empty one. A member has to be a string.
+    /// Calls the body with the text's bytes; nil if the text is missing or empty. A member must be a string.
     public func withBytes<R>(
         _ content: NotificationContent, _ context: StageContext, _ body: (UnsafeBufferPointer<UInt8>) -> R
     ) -> R? {
@@ -36,7 +36,7 @@ public enum ValueSource: Sendable, Hashable {
         return bytes(context)?.withMemoryRebound(to: UInt8.self) { body($0) }
     }
 
-    /// What is not part of the payload: good for as long as the context is. Nil for a member, and for an empty text.
+    /// The bytes of a text outside the payload, valid as long as the context. Nil for a member and for an empty text.
     func bytes(_ context: StageContext) -> UnsafeRawBufferPointer? {
         let bytes: UnsafeRawBufferPointer? =
             switch self {

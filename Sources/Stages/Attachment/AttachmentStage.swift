@@ -1,8 +1,8 @@
 import PushmillLocalization
 package import PushmillPayload
 
-/// Puts kept media in the place of a URL. Where there is none in time, the URL stays and the text gets a short note. A
-/// class, so that its parts are not counted anew with every copy.
+/// Replaces a URL with that of stored media. If there is none in time, the URL stays and the text gets a short note. A
+/// class, because each copy of a struct would retain its parts.
 package final class AttachmentStage: Stage {
     package let name = "attachment"
     package let results = [.word("unfetched")] + MediaFailure.allCases.map { StageResult.failed($0.reason) }
@@ -26,7 +26,7 @@ package final class AttachmentStage: Stage {
         self.texts = texts
     }
 
-    /// Most messages have no media, and what many are sent is known after the first.
+    /// Most messages have no media, and media sent to many is known after the first.
     package func didReceiveAtOnce(
         _ content: inout NotificationContent, context: StageContext
     ) -> StageResult? {
@@ -60,7 +60,7 @@ package final class AttachmentStage: Stage {
         return .expired
     }
 
-    /// Encoders write what is not there as null, or as an empty text.
+    /// Nil also for null and an empty text, which encoders write for a missing value.
     private func attachment(in content: NotificationContent) -> JSONNode? {
         guard let node = content.node(at: members.url) else { return nil }
         switch content.document.kind(of: node) {
@@ -81,7 +81,7 @@ package final class AttachmentStage: Stage {
         if let member = members.size, let size = media.size { content.set(size, at: member) }
     }
 
-    /// Behind the first text that is shown; one that the device will find by its key has no room for it.
+    /// Appends to the first text that is shown. A text that the device will look up by its key cannot take the note.
     private func addNote(to content: inout NotificationContent, _ context: StageContext) {
         guard !note.isEmpty else { return }
         for place in [AlertText.body, .subtitle, .title] where !content.hasLocalizationKey(of: place) {
@@ -132,7 +132,7 @@ extension SettingFormat where Value == HostPattern {
 }
 
 extension SettingFormat where Value == String {
-    /// A URL below which there is more: it ends in a slash, which may be left out.
+    /// A URL that paths can be appended to: it ends in a slash, which the configuration may leave out.
     package static var webFolder: Self {
         Self(expected: "a URL such as https://media.example.com/") { text in
             let scheme = ["https://", "http://"].first { text.hasPrefix($0) }

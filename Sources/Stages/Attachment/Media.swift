@@ -1,11 +1,11 @@
 package import PushmillPayload
 
-/// Media that is kept, by what it is.
+/// A stored media file, named by its content.
 package struct Media: Sendable, Hashable {
     /// The file's name: the SHA-256 of its bytes as hex, and the type's extension.
     package let name: String
     package let type: MediaType
-    /// In bytes; nil where only its name is known.
+    /// In bytes; nil if only the name is known.
     package let size: Int?
 
     private static let hashLength = 64
@@ -16,7 +16,7 @@ package struct Media: Sendable, Hashable {
         self.size = size
     }
 
-    /// Nil for what is no such name.
+    /// Nil if it is not such a name.
     package init?(name: String, size: Int? = nil) {
         let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].count == Self.hashLength,
@@ -29,7 +29,7 @@ package struct Media: Sendable, Hashable {
     }
 }
 
-/// What a notification can show, by Apple's list.
+/// The types that a notification can show, by Apple's list.
 package enum MediaType: String, CaseIterable, Sendable {
     case jpeg = "image/jpeg"
     case png = "image/png"
@@ -57,7 +57,7 @@ package enum MediaType: String, CaseIterable, Sendable {
         }
     }
 
-    /// The most bytes of it that a device takes.
+    /// The most bytes of this type that a device accepts.
     package var sizeLimit: Int {
         switch self {
         case .jpeg, .png, .gif: 10_000_000
@@ -67,11 +67,11 @@ package enum MediaType: String, CaseIterable, Sendable {
     }
 }
 
-/// Why there is no media. Its word is the stage's `failed:reason`.
+/// Why there is no media. `reason` is what the stage reports after `failed:`.
 package enum MediaFailure: Error, CaseIterable {
     case malformedURL, forbiddenHost, forbiddenAddress, unreachable, certificate, status, redirects, broken, tooLarge
     case unsupportedType, storage
-    /// The message has left without it.
+    /// The message left without the media.
     case abandoned
 
     package var reason: StaticString {
@@ -95,13 +95,13 @@ package enum MediaFailure: Error, CaseIterable {
 /// Which media is fetched, and where and how long it is kept.
 package struct MediaSettings: Sendable, Equatable {
     package var members: MediaMembers
-    /// Files of it are named by `Media.name`; others in it are left alone.
+    /// Its media files are named by `Media.name`; other files are left alone.
     package var folder: String
     package var hosts: [HostPattern]
     package var allowsHTTP = false
     /// How long a file is kept since its last use.
     package var age = Duration.seconds(168 * 3600)
-    /// In bytes, of all of it together.
+    /// The most bytes of all files together.
     package var capacity = 10_000_000_000
 
     package init(_ members: MediaMembers, folder: String, hosts: [HostPattern]) {
@@ -113,15 +113,15 @@ package struct MediaSettings: Sendable, Equatable {
 
 /// Where media comes from. Used by all shards at once.
 package protocol MediaSource: AnyObject, Sendable {
-    /// What is behind the URL where that can be said without waiting; nil where `media` has to be asked.
+    /// The media at the URL, if known without waiting; nil if `media` has to be asked.
     func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media?
 
-    /// Gives what is behind the URL, once it is kept; without suspending where that is known. Listens to cancellation.
-    /// Nil where nothing is fetched and nobody knows.
+    /// Returns the media at the URL once it is stored, without suspending if it is known. Honors cancellation. Nil if
+    /// this source fetches nothing and does not know the media.
     func media(at url: String, for context: StageContext) async throws(MediaFailure) -> Media?
 }
 
-/// The places in a payload that tell of media.
+/// The members of a payload that describe media.
 package struct MediaMembers: Sendable, Equatable {
     package var url: JSONPointer
     /// The type by its MIME name.
@@ -132,14 +132,14 @@ package struct MediaMembers: Sendable, Equatable {
     package init(url: JSONPointer) { self.url = url }
 }
 
-/// Hosts that media may come from: one by its name or address, `*.example.com` for those below a name, `*` for any. Behind a
-/// colon a port; without one the scheme's own, 443 for https.
+/// Hosts that media may come from: one name or address, `*.example.com` for all below a name, `*` for any. A port may
+/// follow a colon; without one it is the scheme's own, 443 for https.
 package struct HostPattern: Sendable, Hashable {
     /// In lower case.
     private let name: String
     private let port: UInt16?
 
-    /// Nil for what is none of these; a path is no part of it.
+    /// Nil if it is not such a pattern; a path is not allowed.
     package init?(_ text: String) {
         (name, port) = Self.split(text.lowercased())
         if name == "*" { return }
@@ -153,7 +153,7 @@ package struct HostPattern: Sendable, Hashable {
         }
     }
 
-    /// What is no port stays in the name, which is refused for it.
+    /// An invalid port stays in the name, which is then refused.
     private static func split(_ text: String) -> (name: String, port: UInt16?) {
         guard let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") else { return (text, nil) }
         let digits = text[text.index(after: colon)...]
@@ -161,11 +161,11 @@ package struct HostPattern: Sendable, Hashable {
         return (String(text[..<colon]), port)
     }
 
-    /// `host` is in lower case; `isUsual`: the port is the scheme's own.
+    /// `host` is in lower case; `isUsual` says that the port is the scheme's own.
     package func admits(_ host: String, port: Int, isUsual: Bool) -> Bool {
         guard self.port.map({ Int($0) == port }) ?? isUsual else { return false }
         guard name.hasPrefix("*") else { return host == name }
-        // The asterisk stands for one character at least.
+        // The asterisk stands for at least one character.
         return host.utf8.count >= name.utf8.count && host.hasSuffix(name.dropFirst())
     }
 }

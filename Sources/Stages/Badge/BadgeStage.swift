@@ -1,7 +1,7 @@
 package import PushmillPayload
 
-/// Turns the increment in `aps.badge` into the recipient's count in the app: 0 resets, n adds n. Or remembers the badge
-/// as it is.
+/// Turns the increment in `aps.badge` into the recipient's count in the app: 0 resets, n adds n. In `absolute` mode,
+/// stores the badge as the count.
 package struct BadgeStage: CountingStage, ImmediateStage {
     package enum Mode: String, CaseIterable, Sendable {
         case increment, absolute
@@ -23,7 +23,7 @@ package struct BadgeStage: CountingStage, ImmediateStage {
         if !context.wasCounted { content.badgeOperation = operation }
         if mode == .increment {
             let sum = context.wasCounted ? count : operation.applied(to: count)
-            // What says so already keeps its bytes.
+            // A badge that is already right keeps its bytes.
             if sum != number { content.badge = Int(sum) }
         }
         return .ok

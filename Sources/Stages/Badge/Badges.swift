@@ -1,6 +1,6 @@
 public import PushmillPayload
 
-/// Counts in memory, of a recipient in an app.
+/// Counts in memory, by recipient and app.
 package struct BadgeCounts: Sendable {
     private struct Key: Hashable {
         let recipient: [UInt8]
@@ -9,14 +9,14 @@ package struct BadgeCounts: Sendable {
 
     private struct Count {
         var number: Int32
-        /// False for one that began at 0 because nothing was known of it: it is, once a record tells.
+        /// False for a count that began at 0 because none was known: `start` is asked again until it knows one.
         var isKnown = true
     }
 
     private var counts: [Key: Count] = [:]
     private let start: Start
 
-    /// What the count is taken to be before a record; nil where that is not known. Asked until it is.
+    /// The count to assume before a record; nil if unknown. Asked again until it is known.
     package typealias Start = @Sendable (InputRecord) -> Int32?
 
     package init(start: @escaping Start = { _ in 0 }) { self.start = start }
@@ -46,8 +46,8 @@ package struct BadgeCounts: Sendable {
 // MARK: - As text
 
 extension BadgeCounts {
-    /// Reads counts as `pushmill badges export` writes them: on each line an object with `recipient`, `app` and `count`;
-    /// a name is in base64, and so in a member with `_b64`, where it is no UTF-8.
+    /// Reads counts as written by `pushmill badges export`: on each line an object with `recipient`, `app` and `count`.
+    /// A name that is not UTF-8 is in base64, in a member with the suffix `_b64`.
     package init(lines: [UInt8]) throws(BadgeCountsError) {
         self.init()
         for (index, line) in lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
@@ -69,7 +69,7 @@ extension BadgeCounts {
 }
 
 extension JSONDocument {
-    /// Nil for what is neither text nor base64, and for nothing where nothing else is meant by that.
+    /// Nil if the member is neither text nor base64, or is missing and has no default.
     fileprivate func bytes(
         _ name: StaticString, _ encodedName: StaticString, orElse missing: [UInt8]? = nil
     ) -> [UInt8]? {
@@ -87,11 +87,11 @@ package struct BadgeCountsError: Error, CustomStringConvertible {
     }
 }
 
-/// The stage that keeps a count for each recipient and app. It reads the count before the message in its context, and
-/// leaves what the message does to it in `NotificationContent.badgeOperation`, which the shard carries out. Its edits
-/// need no I/O, so `timeWillExpire` counts as `didReceive` does; a message that had expired before its turn gets that
-/// one alone.
+/// A stage that keeps a count for each recipient and app. It gets the count before the message in its context, and puts
+/// the message's effect on it into `NotificationContent.badgeOperation`, which the shard carries out. Its edits need no
+/// I/O, so `timeWillExpire` counts as `didReceive` does; a message that expired before its turn gets only
+/// `timeWillExpire`.
 public protocol CountingStage: Stage {
-    /// A clearing push, of badge 0 and without an alert, passes untouched. Tells the operation and what to report.
+    /// A clearing push (badge 0, no alert) passes untouched. Returns the operation and the result to report.
     func didPass(clearing content: NotificationContent, context: StageContext) -> (BadgeOperation?, StageResult)
 }

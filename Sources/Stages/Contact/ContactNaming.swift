@@ -2,14 +2,14 @@ import Glibc
 import PushmillLocalization
 import PushmillPayload
 
-/// What has become of the names of one message.
+/// The outcome of looking up the names of one message.
 struct ContactNaming {
-    /// What a text is that names are put into.
+    /// What kind of text names are put into.
     enum Text { case placeholders, identifier, identifierOrText }
 
-    /// Whose contacts they are; empty where there is nobody.
+    /// The owner of the contacts; empty if there is none.
     let owner: UnsafeBufferPointer<UInt8>
-    /// The last chance asks nobody.
+    /// False for the last chance, which looks up no names.
     let asks: Bool
     var hasFound = false
     var hasMissed = false
@@ -26,7 +26,7 @@ extension ContactStage {
     private static var opening: StaticString { "\u{2068}" }
     private static var closing: StaticString { "\u{2069}" }
 
-    /// Appends the text of a node with names in it.
+    /// Appends the text of a node, with names in it.
     func append(
         _ node: JSONNode, _ kind: ContactNaming.Text, of content: NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming, to output: inout FormatOutput
@@ -44,8 +44,7 @@ extension ContactStage {
         }
     }
 
-    /// Appends the text with a name in the place of each placeholder. Names are not looked at again: one that reads like
-    /// a placeholder is a name.
+    /// Appends the text with a name in place of each placeholder. Names are not searched for placeholders in turn.
     private func append(
         _ text: UnsafeBufferPointer<UInt8>, _ content: NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming, to output: inout FormatOutput
@@ -60,7 +59,7 @@ extension ContactStage {
         }
     }
 
-    /// Appends the name alone, or the text itself where nobody goes by it.
+    /// Appends the contact's name, or the text itself if it identifies no contact.
     private func append(
         nameOrText text: UnsafeBufferPointer<UInt8>, _ naming: inout ContactNaming, to output: inout FormatOutput
     ) {
@@ -68,14 +67,14 @@ extension ContactStage {
         if isKnown { naming.hasFound = true } else { output.append(startOf: text) }
     }
 
-    /// A text without letters of its own runs as its first name does.
+    /// A text without letters of its own has the direction of its first name.
     private func append(
         nameOf id: UnsafeBufferPointer<UInt8>, in text: inout TextDirection, _ content: NotificationContent,
         _ context: StageContext, _ naming: inout ContactNaming, to output: inout FormatOutput
     ) {
         let (base, isolates) = (text, options.isolates)
         var direction = TextDirection.none
-        // Two closures: one function that both calls take would be boxed.
+        // Two closures, because one function passed to both calls would be boxed.
         let isFound = find(id, &naming) { name, found in
             Self.append(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
             direction = found
@@ -122,7 +121,7 @@ extension ContactStage {
     }
 }
 
-/// The parts of a text: what is shown as it stands, and each `{contact:ID}`, whose identifier is not empty.
+/// The parts of a text: literals, and placeholders `{contact:ID}` whose identifier is not empty.
 struct ContactPlaceholders: Sequence, IteratorProtocol {
     enum Part {
         case literal(UnsafeBufferPointer<UInt8>)
@@ -132,7 +131,7 @@ struct ContactPlaceholders: Sequence, IteratorProtocol {
     private static let opening: StaticString = "{contact:"
 
     private let text: UnsafeBufferPointer<UInt8>
-    /// Where what was not given yet begins, and where the next placeholder does.
+    /// The start of the next literal, and the range of the next placeholder.
     private var at = 0
     private var placeholder: Range<Int>?
 

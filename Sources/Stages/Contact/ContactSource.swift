@@ -1,12 +1,12 @@
 public import PushmillLocalization
 
-/// Where a configuration keeps contacts.
+/// Where contacts come from, by the configuration.
 public enum ContactSource: Sendable, Hashable {
     /// The embedded store.
     case state
-    /// JSON Lines.
+    /// A file of JSON Lines.
     case file(String)
-    /// Compacted.
+    /// A compacted topic.
     case topic(String)
 
     package var isFile: Bool {
@@ -30,7 +30,7 @@ extension ConfiguredStage {
         contactSetting("source").flatMap { try? SettingFormat.contactSource.parse($0, "") }
     }
 
-    /// A recipient's contacts lie in the topic's partition of the number that the recipient's events have.
+    /// Whether contacts are in the partition that has the same number as that of their recipient's events.
     package var hasCoPartitionedContacts: Bool {
         contactSetting("co-partitioned").flatMap { try? SettingFormat.bool.parse($0, "") } ?? false
     }
@@ -56,13 +56,13 @@ extension SettingFormat where Value == ContactSource {
     }
 }
 
-/// The names under which recipients know others. Every shard uses it at once.
+/// The names under which recipients know others. All shards use it at the same time.
 public protocol ContactBook: AnyObject, Sendable {
-    /// Begins to load what `find` needs for an owner, and waits for nothing: to be called some messages ahead.
+    /// Begins to prefetch what `find` needs for an owner, without waiting. Called some messages ahead.
     func prepare(_ owner: RawSpan)
 
-    /// Gives the name that the owner has for the identifier, as `ContactName` cleans it; false if there is none. May
-    /// read a local file, which takes microseconds, and keeps what it found. The name is good within `body`, which does
+    /// Passes `body` the owner's name for the identifier, cleaned by `ContactName`; false if there is none. May read a
+    /// local file, which takes microseconds, and caches what it found. The name is valid only within `body`, which must
     /// not call the book.
     func find(
         _ id: RawSpan, of owner: RawSpan, _ body: (_ name: Span<UInt8>, TextDirection) -> Void
@@ -73,25 +73,25 @@ extension ContactBook {
     public func prepare(_ owner: RawSpan) {}
 }
 
-/// The names cannot be read now.
+/// The names are unavailable.
 public struct ContactsUnavailable: Error, CustomStringConvertible {
     public let description: String
 
     public init(_ description: String) { self.description = description }
 }
 
-/// Whose contacts are everyone's: the shared directory.
+/// The shared directory: an owner whose contacts are everyone's.
 public enum ContactDirectory {
     public static let owner = "*"
 }
 
-/// A name as it may stand in somebody else's text.
+/// Cleans a name for use in another text.
 public enum ContactName {
-    /// Without control characters, and without what would turn the direction of the text around it. Line ends and tabs
-    /// become spaces. Empty for a name of which nothing is left to see.
+    /// Removes control characters, and those that would change the direction of the text around. Line ends and tabs
+    /// become spaces. Empty if nothing visible is left of the name.
     public static func clean(_ name: RawSpan) -> [UInt8] {
         let cleaned = name.withUnsafeBytes { name in
-            // Printable ASCII is as it should be.
+            // Printable ASCII needs no cleaning.
             name.allSatisfy { (0x20..<0x7F).contains($0) } ? Array(name) : clean(String(decoding: name, as: UTF8.self))
         }
         return cleaned.allSatisfy { $0 == UInt8(ascii: " ") } ? [] : cleaned
@@ -108,7 +108,7 @@ public enum ContactName {
         return isBlank ? [] : cleaned
     }
 
-    /// Of any width, the spaces that count as letters included: people who want to have no name take those.
+    /// True for spaces of any width, including those that count as letters, which people use to have no name.
     private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isWhitespace || scalar.properties.isDefaultIgnorableCodePoint || scalar == "\u{2800}"
     }

@@ -1,19 +1,19 @@
 import PushmillLocalization
 package import PushmillPayload
 
-/// Puts the name under which the recipient knows somebody in the place of `{contact:ID}`, and of whole fields that are
-/// identifiers. A class, so that its parts are not counted anew with every copy. Immediate: a contact in a local file is
-/// microseconds away.
+/// Replaces `{contact:ID}`, and whole fields that are identifiers, with the name under which the recipient knows the
+/// contact. A class, because each copy of a struct would retain its parts. Immediate, because a contact in a local file
+/// is microseconds away.
 package final class ContactStage: ImmediateStage {
     package struct Options: Sendable {
-        /// The first that has a text says whose contacts they are.
+        /// The first source that has a text names the owner of the contacts.
         package var owner: [ValueSource] = [.recipient]
         /// Fields whose whole value is an identifier.
         package var fields: [JSONPointer] = []
-        /// Shown where there is no name: a key of the catalog, or the text itself.
+        /// Shown if there is no name: a key of the catalog, or the text itself.
         package var unknown = "Someone"
         package var isolates = true
-        /// Whether what came out of a ciphertext is looked at too.
+        /// Whether names are put into decrypted texts too.
         package var includesDecrypted = true
 
         package init() {}
@@ -38,7 +38,7 @@ package final class ContactStage: ImmediateStage {
         unknownDirection = TextDirection(of: unknown.span)
     }
 
-    /// Begins to load what a message will need that comes soon, where its record alone says whose contacts they are.
+    /// Begins to prefetch what a message that comes soon needs, if its record alone names the owner of the contacts.
     func prepare(recipient: () -> UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?) {
         let owner: UnsafeRawBufferPointer? =
             switch options.owner.first {
@@ -68,7 +68,7 @@ package final class ContactStage: ImmediateStage {
                 }
             }
             guard let count = options.owner[index].withBytes(content, context, \.count) else { continue }
-            // It is part of the content, which changes.
+            // Copied, because it is part of the content, which changes.
             return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { memory in
                 _ = options.owner[index].withBytes(content, context) { memory.initialize(from: $0) }
                 let owner = UnsafeBufferPointer(memory)
@@ -94,7 +94,7 @@ package final class ContactStage: ImmediateStage {
     ) {
         for text in AlertText.allCases {
             if let node = content.node(of: text, in: alert) { name(node, in: &content, context, &naming) }
-            // What localize has left for the device.
+            // Arguments that `LocalizeStage` has left for the device.
             if let list = content.argumentsNode(of: text, in: alert), content.hasPlaceholderInside(list) {
                 for node in content.document.children(of: list) { name(node, in: &content, context, &naming) }
             }
@@ -105,7 +105,7 @@ package final class ContactStage: ImmediateStage {
         _ node: JSONNode, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
-        // A field has its name by now, which is not looked at again.
+        // A field already has its name, which is not searched.
         guard content.hasPlaceholder(node), !options.fields.contains(where: { content.node(at: $0) == node }) else {
             return
         }
@@ -118,14 +118,14 @@ package final class ContactStage: ImmediateStage {
     ) {
         guard let node = content.node(at: field) else { return }
         let hasPlaceholder = content.hasPlaceholder(node)
-        // The app's own words identify nobody.
+        // The app's own words are not an identifier.
         guard hasPlaceholder || !content.isLocalized(node) else { return }
-        // Who encrypted may have put a text there as well.
+        // The sender may have put a text there as well.
         let identifier: ContactNaming.Text = content.isDecrypted(node) ? .identifierOrText : .identifier
         rewrite(node, hasPlaceholder ? .placeholders : identifier, in: &content, context, &naming)
     }
 
-    /// Puts another text in the place of one, if that may be looked at.
+    /// Replaces a text, unless it is decrypted and such texts are excluded.
     private func rewrite(
         _ node: JSONNode, _ kind: ContactNaming.Text, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
@@ -140,14 +140,14 @@ package final class ContactStage: ImmediateStage {
                 return true
             }
         }
-        // The first attempt is on the stack.
+        // The first attempt uses the stack.
         if !isWritten(within: 1 << 10) { _ = isWritten(within: Self.longest) }
     }
 
-    /// Bytes of a text, of which more than is published anywhere is cut: a sender may have thousands of names in one.
+    /// The most bytes kept of a text, more than is ever published: a sender may put thousands of names in one.
     private static let longest = 1 << 14
 
-    /// What stands for those whom nobody knows.
+    /// Passes `body` the text shown for an unknown contact.
     func withUnknown(
         _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>, TextDirection) -> Void
     ) {
@@ -158,7 +158,7 @@ package final class ContactStage: ImmediateStage {
 }
 
 extension [JSONPointer] {
-    /// Each field once: the name that has been put there is no identifier. An alert that is a string is the body too.
+    /// Each field once: a name that was put there is not an identifier. An alert that is a string is the body too.
     fileprivate var distinct: [JSONPointer] {
         let hasBody = contains { $0.alertText == .body }
         var distinct: [JSONPointer] = []
@@ -195,7 +195,7 @@ extension ContactStage {
         }
     }
 
-    /// Who follows the contacts is told by the setting; the stage looks them up all the same.
+    /// The setting is for the follower of the contacts topic; the stage looks contacts up the same way.
     private static func checkPartitions(of source: ContactSource, _ settings: inout SettingReader) {
         guard settings.value("co-partitioned", .bool, default: false) else { return }
         if case .topic = source { return }

@@ -5,7 +5,7 @@ package struct DecryptOptions: Sendable {
     package final class Field: Sendable {
         package enum Target: Sendable {
             case member(JSONPointer)
-            /// The plaintext is an object, of which the listed members go into the alert and the payload.
+            /// The plaintext is an object, whose listed members go into the alert and the payload.
             case merge
         }
 
@@ -13,15 +13,15 @@ package struct DecryptOptions: Sendable {
 
         package let from: JSONPointer
         package let target: Target
-        /// What is taken of an object that is merged, in UTF-8. What else it holds may be no one's to read.
+        /// The names of the members taken from a merged object, in UTF-8. Its other members may be confidential.
         let members: [[UInt8]]
-        /// Of the ciphertext.
+        /// The ciphertext's encoding.
         let encoding: BinaryEncoding
-        /// The texts are written as in HTML.
+        /// The texts contain HTML entities, which are unescaped.
         let hasEntities: Bool
-        /// The text of the alert that the target is.
+        /// The alert text that the target is, if it is one.
         let text: AlertText?
-        /// A target that is the ciphertext's own place: nothing is left to remove.
+        /// The target is the ciphertext's own place, so nothing is left to remove.
         let isInPlace: Bool
 
         package init(
@@ -40,7 +40,7 @@ package struct DecryptOptions: Sendable {
         }
     }
 
-    /// What nothing authenticates is read only where it is named.
+    /// Formats without authentication are read only if the configuration names them.
     package var formats: [CiphertextFormat] = [.jwe, .aesGCM, .chaCha20, .webPush]
     package var derivation = PassphraseDerivation.sha256
     /// Where web push's older form keeps the sender's public key and the salt.
@@ -49,15 +49,15 @@ package struct DecryptOptions: Sendable {
         ValueSource.member(JSONPointer(member: "ENCRYPTION_KEY_ID")), .header(Array("encryption-key-id".utf8)),
         .recipient,
     ]
-    /// The key that has the recipient's name is the only one, whatever the message and the ciphertext say.
+    /// Only the key named after the recipient is used, whatever the message and the ciphertext say.
     package var bindsKeys = false
-    /// How long keys that were replaced open what was on its way.
+    /// How long replaced keys still open messages that were on their way.
     package var keyGrace = KeySetFile.grace
     package var fields = [Field()]
-    /// What is shown of a text that cannot be read: the catalog's text of this key, or else the words themselves. Nil
-    /// leaves the alert as it came.
+    /// Shown for a text that cannot be decrypted: the catalog's text of this key, else the string itself. Nil leaves
+    /// the alert as it came.
     package var placeholder: String? = "(Encrypted)"
-    /// A message without the ciphertext is not to be taken for one that had it.
+    /// A message without the ciphertext fails: it must not pass for one that was decrypted.
     package var isRequired = false
 
     package init() {}
@@ -67,9 +67,9 @@ package struct DecryptOptions: Sendable {
 package struct DraftValue: Sendable {
     var from: ValueSource
     package var encoding = BinaryEncoding.auto
-    /// What it is called in the draft's headers, `Crypto-Key` and `Encryption`.
+    /// Its name in the draft's headers, `Crypto-Key` and `Encryption`.
     let parameter: StaticString
-    /// The text is such a header as it came.
+    /// The text is a whole such header, as it came.
     package var isInHeader = false
 
     init(_ parameter: StaticString, member: String) {
@@ -77,13 +77,13 @@ package struct DraftValue: Sendable {
         from = .member(JSONPointer(member: member))
     }
 
-    /// Nil for a header without it.
+    /// Nil if the header lacks the value.
     func bytes(in text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard isInHeader else { return BinaryText.bytes(text.span, as: encoding) }
         return Self.value(of: parameter, in: text).map { BinaryText.bytes($0.span, as: encoding) }
     }
 
-    /// The value in a line such as `keyid=p256dh;dh="BN…",p256ecdsa=…`; the first, where there are several.
+    /// The value in a line such as `keyid=p256dh;dh="BN…",p256ecdsa=…`; the first if there are several.
     private static func value(
         of parameter: StaticString, in line: UnsafeBufferPointer<UInt8>
     ) -> UnsafeBufferPointer<UInt8>? {
@@ -107,7 +107,7 @@ package struct DraftValue: Sendable {
 }
 
 extension WebPushForm.Draft {
-    /// Nil if they are no point of the curve and no salt, as `values` has them written.
+    /// Nil unless they are a point of the curve and a salt, written as `values` says.
     package init?(point: String, salt: String, as values: (point: DraftValue, salt: DraftValue)) {
         guard let point = Array(point.utf8).withUnsafeBufferPointer(values.point.bytes),
             let salt = Array(salt.utf8).withUnsafeBufferPointer(values.salt.bytes)
@@ -126,7 +126,7 @@ extension DecryptStage {
         }
     }
 
-    /// The options, and the file of the keys if the formats need any; nil after a problem.
+    /// The options, and the path of the key file, if any. Problems are reported to `settings`.
     private static func read(_ settings: inout SettingReader) -> (DecryptOptions, keys: String?)? {
         var options = DecryptOptions()
         options.formats = settings.list("formats", .choice(CiphertextFormat.self), default: options.formats)
@@ -151,8 +151,8 @@ extension DecryptStage {
         options.keyNames = settings.list("key-id-from", .source, default: standard)
         let bindings = SettingFormat<Bool>.choice([false, true]) { $0 ? "recipient" : "none" }
         options.bindsKeys = settings.value("key-binding", bindings, default: options.bindsKeys)
-        // The default names recipients too, and says nothing of how keys are named: only the set's ids can. Where its file
-        // is not there to be looked at nothing is said.
+        // The default `key-id-from` includes the recipient and does not tell how keys are named: only the ids in the
+        // key set can. If its file cannot be read, there is no warning.
         if let keys, !options.bindsKeys, options.keyNames.contains(where: \.isOfTheRecord),
             options.keyNames != standard || KeySetFile.mayHaveOwners(keys)
         {
@@ -202,10 +202,10 @@ extension DecryptStage {
 }
 
 extension JSONPointer {
-    /// The alert as a whole. Where that is a string, it is the body as well.
+    /// True for the alert as a whole. If that is a string, it is the body as well.
     var isAlert: Bool { description == "/aps/alert" }
 
-    /// What is put here stands where the other points to, and would be removed with it.
+    /// True if a value put here is also where the other points to, and would be removed with it.
     fileprivate func isPlace(of other: JSONPointer) -> Bool {
         self == other || isAlert && other.alertText == .body || other.isAlert && alertText == .body
     }

@@ -1,16 +1,16 @@
 package import PushmillCiphers
 package import PushmillPayload
 
-/// Puts the plaintext in the place of what came encrypted. Where it cannot, "(Encrypted)" is shown and the ciphertext
-/// stays for the device to try.
+/// Replaces encrypted content with the plaintext. If it cannot, "(Encrypted)" is shown and the ciphertext stays for the
+/// device to try.
 package final class DecryptStage: Stage {
     package let name = "decrypt"
     package let results = DecryptFailure.allCases.map { StageResult.failed($0.reason) }
     let options: DecryptOptions
-    /// The fields of the options, which have them for good: taking one out of an array counts it.
+    /// The fields of `options`, which owns them, without reference counting.
     private let unownedFields: [Unmanaged<DecryptOptions.Field>]
     private let decryptor: Decryptor
-    /// What names a key; with keys that are bound, the recipient alone.
+    /// The sources of a key's name; with bound keys, the recipient alone.
     private let keyNames: [ValueSource]
     /// Nil for a cipher without keys.
     private let keys: ReloadableFile<KeyRing>?
@@ -27,10 +27,10 @@ package final class DecryptStage: Stage {
         decryptor = Decryptor(options.formats, options.derivation, bindsKeys: options.bindsKeys)
     }
 
-    /// Only PBKDF2 takes so long that it is waited for.
+    /// Only PBKDF2 takes long enough to wait for.
     package var isImmediate: Bool { !decryptor.needsTime }
 
-    /// Nil where a key must be derived first.
+    /// Nil if a key must be derived first.
     package func didReceiveAtOnce(
         _ content: inout NotificationContent, context: StageContext
     ) -> StageResult? {
@@ -42,7 +42,7 @@ package final class DecryptStage: Stage {
         _ content: inout NotificationContent, context: StageContext
     ) async throws -> StageResult {
         var turn = DecryptTurn()
-        // Asked again where so many others came meanwhile that it is forgotten. The deadline ends that: it cancels.
+        // A derived key may be evicted before its use; then it is derived again, until the deadline cancels the task.
         while let derivation = advance(&turn, &content, context) { try await decryptor.derive(derivation) }
         return turn.result
     }
@@ -53,14 +53,14 @@ package final class DecryptStage: Stage {
             return .expired
         }
         content.setText(.body, to: "")
-        // Nobody reads ciphertext.
+        // A title that is still ciphertext is not shown.
         for field in options.fields where field.isInPlace && field.text == .title {
             if source(of: field, in: content) != nil { content.removeText(.title) }
         }
         return .expired
     }
 
-    /// Goes on with the fields until all are done, or until a key must be derived.
+    /// Goes on with the fields until all are done, or until a key must be derived, which it returns.
     func advance(
         _ turn: inout DecryptTurn, _ content: inout NotificationContent, _ context: StageContext
     ) -> Derivation? {
@@ -75,7 +75,7 @@ package final class DecryptStage: Stage {
         return nil
     }
 
-    /// False where none is wanted, and the alert stays as it came.
+    /// False if no placeholder is configured; the alert then stays as it came.
     @discardableResult
     private func showPlaceholder(
         in missing: [AlertText], of content: inout NotificationContent, _ context: StageContext
@@ -83,12 +83,12 @@ package final class DecryptStage: Stage {
         guard let placeholder = options.placeholder else { return false }
         guard !missing.isEmpty else { return true }
         let shown = texts.text(of: Array(placeholder.utf8), content, context)
-        // The app's own words: no name is looked for in them.
+        // Marked as the app's own words, in which `ContactStage` looks for no name.
         for text in missing { content.setLocalized(text, to: shown.span, isDecrypted: false) }
         return true
     }
 
-    /// Encoders write what is not there as null.
+    /// Nil also for null, which encoders write for a missing value.
     private func source(
         of field: DecryptOptions.Field, in content: borrowing NotificationContent
     ) -> JSONNode? {
@@ -143,7 +143,8 @@ package final class DecryptStage: Stage {
         return opened
     }
 
-    /// The first key that the message names is the one. A recipient is no claim that there is a key of that name.
+    /// Uses the first key that the message names. An encryption key named after the recipient or record key may be
+    /// missing.
     private func key(
         for need: KeyNeed, in ring: KeyRing, _ content: borrowing NotificationContent, _ context: StageContext
     ) throws(DecryptFailure) -> DecryptionKey {
@@ -169,20 +170,20 @@ package final class DecryptStage: Stage {
 }
 
 extension ValueSource {
-    /// True for what says whose the message is and nothing about keys.
+    /// True for a source that tells whose the message is, and nothing about encryption keys.
     var isOfTheRecord: Bool { self == .recipient || self == .key }
 }
 
-/// One message on its way through the fields, which may have to wait for keys in between.
+/// One message's way through the fields, which may be interrupted by the derivation of a key.
 struct DecryptTurn {
-    /// The field that is next.
+    /// The index of the next field.
     var position = 0
     private var failure: DecryptFailure?
     private var hasOpened = false
     private var isBodyOpened = false
     private var missing: [DecryptOptions.Field]?
 
-    /// A merged object may have had the body.
+    /// `isBody`: the body was decrypted, perhaps as part of a merged object.
     mutating func opened(isBody: Bool) {
         hasOpened = true
         if isBody { isBodyOpened = true }
@@ -198,8 +199,8 @@ struct DecryptTurn {
         return hasOpened ? .ok : .skipped
     }
 
-    /// The texts that are missing; nil where nothing is. What is missing elsewhere is told in the body, unless that has its
-    /// text.
+    /// The alert texts that need a placeholder; nil if no field failed. A failed field outside the alert has its
+    /// placeholder in the body, unless the body was decrypted.
     var missingTexts: [AlertText]? {
         missing?.compactMap { $0.text ?? (isBodyOpened ? nil : .body) }
     }

@@ -3,10 +3,10 @@ import PushmillPayload
 
 /// Where a plaintext goes.
 extension DecryptOptions.Field {
-    /// Of an object that is merged: each is looked for among the payload's.
+    /// The most members of a merged object: each is searched for among the payload's.
     private static let maximumMembers = 256
 
-    /// Puts it into the content and removes the ciphertext; changes nothing if it fails.
+    /// Puts the plaintext into the content and removes the ciphertext; changes nothing if it fails.
     func put(
         _ plaintext: UnsafeMutableRawBufferPointer, into content: inout NotificationContent,
         _ scratch: inout DecryptScratch
@@ -18,7 +18,7 @@ extension DecryptOptions.Field {
             if let alertText = self.text {
                 content.setDecrypted(alertText, to: text.span)
             } else {
-                // A number or a string may stand where the pointer goes through.
+                // A number or a string may be in the pointer's way.
                 guard content.set(text.span, at: pointer) else { throw .malformed }
                 content.markDecrypted(at: pointer)
             }
@@ -28,7 +28,7 @@ extension DecryptOptions.Field {
         }
     }
 
-    /// An element leaves null behind: those after it keep their places, for the fields and the device that look there.
+    /// Removes the ciphertext. An array element becomes null: fields and the device rely on the indices of later ones.
     private func removeSource(from content: inout NotificationContent) {
         if let source = content.node(at: from), content.document.withName(of: source, { _ in true }) == nil {
             content.set(json: Array("null".utf8).span, at: from)
@@ -50,7 +50,7 @@ extension DecryptOptions.Field {
         guard object.kind(of: object.root) == .object else { throw .notObject }
         guard object.childCount(of: object.root) <= Self.maximumMembers else { throw .tooLarge }
         let mark = content.mark()
-        // A member may take the ciphertext's place.
+        // Removed first, because a merged member may take the ciphertext's place.
         removeSource(from: &content)
         do throws(DecryptFailure) {
             try object.forEachChild(of: object.root) { (member) throws(DecryptFailure) in
@@ -69,7 +69,7 @@ extension DecryptOptions.Field {
         let isListed = object.withName(of: member) { name in
             name.withUnsafeBytes { name in members.contains { $0.withUnsafeBytes(name.hasBytes) } }
         }
-        // Encoders write what is not there as null.
+        // Encoders write null for a missing value.
         guard isListed == true, object.kind(of: member) != .null, object.isLast(member, of: object.root) else { return }
         if let text = AlertText.allCases.first(where: { object.isNamed($0.member, member) }) {
             let isSet: Void? = object.withText(of: member) { value in
@@ -87,11 +87,11 @@ extension DecryptOptions.Field {
 }
 
 enum HTMLText {
-    /// The longest entity without its ampersand, and the most digits of a number.
+    /// The most bytes of an entity without its ampersand, whether it is a name or a number.
     private static let longest = 10
 
-    /// Puts characters in the place of their entities (`&amp;`, `&#39;`, `&#x27;`); what is none of those stays. Works in
-    /// place, since no entity is shorter than its character, and returns the bytes that are left.
+    /// Replaces entities (`&amp;`, `&#39;`, `&#x27;`) with their characters; anything else stays. Works in place, since
+    /// no entity is shorter than its character, and returns the bytes that are left.
     static func unescape(_ text: UnsafeMutableBufferPointer<UInt8>) -> UnsafeMutableBufferPointer<UInt8> {
         var count = 0
         var index = 0
@@ -111,7 +111,7 @@ enum HTMLText {
         return UnsafeMutableBufferPointer(rebasing: text[..<count])
     }
 
-    /// What begins after an ampersand, and the index after its semicolon.
+    /// The character of the entity that begins after an ampersand, and the index after its semicolon.
     private static func entity(
         _ text: Slice<UnsafeMutableBufferPointer<UInt8>>
     ) -> (scalar: Unicode.Scalar, end: Int)? {
@@ -128,10 +128,10 @@ enum HTMLText {
         return known?.scalar
     }
 
-    /// Nil for what is no number, and for the character zero.
+    /// Nil if it is not a number, and for U+0000.
     private static func numbered(_ digits: Slice<UnsafeMutableBufferPointer<UInt8>>) -> Unicode.Scalar? {
         let isHexadecimal = digits.first.map { $0 | 0x20 == UInt8(ascii: "x") } ?? false
-        // So few are no allocation.
+        // A string this short needs no allocation.
         let text = String(decoding: isHexadecimal ? digits.dropFirst() : digits, as: UTF8.self)
         let code = text.hasPrefix("+") ? nil : UInt32(text, radix: isHexadecimal ? 16 : 10)
         return code.flatMap { $0 == 0 ? nil : Unicode.Scalar($0) }

@@ -1,12 +1,12 @@
 public import PushmillPayload
 
-/// A message's turn: what can be said of it before any stage runs.
+/// The start of a message's turn: what is decided before any stage runs.
 extension Chain {
-    /// Bytes of a recipient and the app. What is longer is nobody's: a changelog could not take its count.
+    /// The most bytes of a recipient and its app. A longer account has no count: a changelog could not take it.
     private static var longestAccount: Int { 4096 }
 
-    /// Whose count the record's message may change: its recipient's, in the app of its `apns-topic`. Nil where nobody's.
-    /// The bytes are the record's.
+    /// The account whose count the message may change: the recipient in the app of its `apns-topic`; nil if there is
+    /// none. The bytes belong to the record.
     public static func account(
         of record: InputRecord
     ) -> (recipient: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer?)? {
@@ -20,10 +20,10 @@ extension Chain {
         !recipient.isEmpty && recipient.count + (app?.count ?? 0) <= longestAccount
     }
 
-    /// The delivery is clear and its record has been filled. `taken` is when that came from the input, `wallClock` the
-    /// milliseconds since 1970 by which it may have expired, `count` its account's before this message, nil where there
-    /// is no account or nothing counts; if the message `isCounted` in it, it is shown and not changed. The deadline starts
-    /// now; a message that has waited as long as that for its turn gets last-chance edits alone.
+    /// The delivery must be clear and its record filled. `taken` is when the record came from the input. `wallClock`,
+    /// in milliseconds since 1970, decides whether it has expired. `count` is the account's before this message, nil if
+    /// there is no account or nothing counts; if the message `isCounted` in it, it is shown unchanged. The deadline
+    /// runs from now on; a message that waited that long for its turn gets only last-chance edits.
     public func begin(
         _ delivery: Delivery, taken: Instant, now: Instant, wallClock: Int64, count: Int32?, isCounted: Bool = false
     ) -> Step {
@@ -32,7 +32,7 @@ extension Chain {
         delivery.isCounted = isCounted
         let record = delivery.record
         let latestTurn = taken.advanced(nanoseconds: patience)
-        // A message whose turn comes too late has a deadline that is over, which `gate` sees.
+        // A message whose turn comes too late has a deadline in the past, which `gate` sees.
         let deadline = now < latestTurn ? now.advanced(nanoseconds: patience) : latestTurn
         if let verdict = read(delivery, record, deadline, wallClock: wallClock, count: counts ? count : nil) {
             return .ended(verdict)
@@ -40,8 +40,8 @@ extension Chain {
         return begin(delivery, record, &delivery.content, now: now)
     }
 
-    /// Record and content are passed beside their delivery: a member of a class is copied, or retained, for each call
-    /// that reads it.
+    /// Record and content are passed besides their delivery, because each call that reads a member of a class copies or
+    /// retains the member.
     private func begin(
         _ delivery: Delivery, _ record: InputRecord, _ content: inout NotificationContent, now: Instant
     ) -> Step {
@@ -50,7 +50,7 @@ extension Chain {
         return runStages(delivery, &content, now: now)
     }
 
-    /// Nil where there is a payload.
+    /// Nil if there is a payload.
     private func read(
         _ delivery: Delivery, _ record: InputRecord, _ deadline: Instant, wallClock: Int64, count: Int32?
     ) -> Verdict? {
@@ -86,7 +86,7 @@ extension Chain {
         return true
     }
 
-    /// Nil where the stages are to run.
+    /// Nil if the stages are to run.
     private func gate(
         _ delivery: Delivery, _ record: InputRecord, _ content: inout NotificationContent, now: Instant
     ) -> Verdict? {
@@ -101,7 +101,7 @@ extension Chain {
         return publishAsItCame(delivery, &content, isExpired ? .expired : .passed)
     }
 
-    /// For payloads that the stages do not see otherwise: a clearing push, what has expired, and an original.
+    /// Counts payloads that the stages do not see otherwise: clearing pushes, expired messages and originals.
     func count(_ delivery: Delivery, _ content: inout NotificationContent, isClearing: Bool) {
         guard counts else { return }
         var context = context(delivery)
@@ -114,7 +114,7 @@ extension Chain {
             } else {
                 result = stage.timeWillExpire(&content, context: context)
             }
-            // Of an original it has said so already.
+            // For an original, the stage has reported this failure already.
             if case .failed = result, result == delivery.results[index] { continue }
             note(result, of: index, delivery, content)
         }

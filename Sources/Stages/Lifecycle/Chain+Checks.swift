@@ -1,6 +1,6 @@
 import PushmillPayload
 
-/// Whether what the chain has made can be shown, and what is published instead.
+/// Checks whether the chain's result can be shown, and publishes something else if not.
 extension Chain {
     func finish(_ delivery: Delivery, _ content: inout NotificationContent, _ outcome: Outcome) -> Verdict {
         guard content.hasAlertText else { return original(delivery, &content) }
@@ -11,7 +11,7 @@ extension Chain {
         return publish(delivery, content, outcome)
     }
 
-    /// The input's value, with the badge that the chain has counted.
+    /// The input's value with the badge that the chain counted.
     private func original(_ delivery: Delivery, _ content: inout NotificationContent) -> Verdict {
         let badge = hasCounted(delivery) ? content.badge : nil
         if delivery.isReplaced(content) {
@@ -20,28 +20,28 @@ extension Chain {
             content.rollback(to: untouched)
         }
         if let badge {
-            // What says so already keeps its bytes.
+            // A badge that is already right keeps its bytes.
             if content.badge != badge { content.badge = badge }
         } else if content.badge != nil {
-            // A stage has taken it away, with all of `aps` maybe, before or after it was to be counted.
+            // A stage removed the badge, perhaps with all of `aps`, before or after it was to be counted.
             content.badgeOperation = nil
             count(delivery, &content, isClearing: false)
         }
         return publishAsItCame(delivery, &content, .original)
     }
 
-    /// Undoes what a stage has done. Of a payload that it has put in the content's place nothing can be undone: what came
-    /// is read again, without the edits of the stages before, and without a badge, whose increment is no count.
+    /// Undoes a stage's edits. If the stage replaced the payload, nothing can be undone: the input is read again,
+    /// without the edits of the stages before, and without its badge once counted, since an increment is not a count.
     func undo(_ delivery: Delivery, _ content: inout NotificationContent, to mark: JSONDocument.Mark) {
         if content.isOf(mark) { return content.rollback(to: mark) }
         readAgain(delivery, &content)
         if hasCounted(delivery) { content.badge = nil }
     }
 
-    /// The payload as it came, in the place of another.
+    /// Replaces the content with the payload as it came.
     private func readAgain(_ delivery: Delivery, _ content: inout NotificationContent) {
         let operation = content.badgeOperation
-        // It could be read before.
+        // This payload was read successfully before.
         if delivery.isStructured {
             _ = try? delivery.event?.readData(into: &content)
         } else if let value = delivery.record.value {
@@ -50,7 +50,7 @@ extension Chain {
         content.badgeOperation = operation
     }
 
-    /// The input's value; at most the badge has been set in it. That makes nothing fit that was too large as it came.
+    /// The input's value, edited at most in its badge, which cannot make a payload fit that came too large.
     func publishAsItCame(_ delivery: Delivery, _ content: inout NotificationContent, _ outcome: Outcome) -> Verdict {
         var count = delivery.inputByteCount
         if count <= delivery.sizeLimit {

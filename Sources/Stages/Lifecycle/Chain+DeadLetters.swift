@@ -1,9 +1,9 @@
 import PushmillPayload
 
-/// What cannot be a notification, and why.
+/// Records that cannot become a notification, and why.
 extension Chain {
-    /// Makes the delivery's record a dead letter: as it came, with what is wrong in headers that replace earlier ones. At
-    /// any time once the record has been filled. `counted` tells `redrive` that its badge has counted, if a stage counts.
+    /// Makes the delivery's record a dead letter: as it came, with the error in headers that replace earlier ones. May
+    /// be called once the record is filled. `counted` tells `redrive` that the badge was counted, if a stage counts.
     public func deadLetter(
         _ delivery: Delivery, _ reason: DeadLetterReason, message: String, counted: Bool = false
     ) -> Verdict {
@@ -29,7 +29,7 @@ extension Chain {
         return Verdict(.deadLetter, to: .deadLetters, reason)
     }
 
-    /// No more of it than the header takes. Half a character would be a whole one for who reads it, and a longer one.
+    /// What the header takes of the message, in whole characters: a reader would lengthen half a one by replacing it.
     private static func start(of message: String) -> Substring.UTF8View {
         var text = message.utf8.prefix(messageLimit + 1)
         guard text.count > messageLimit else { return text }
@@ -56,7 +56,7 @@ public enum DeadLetterReason: Int, CaseIterable, Sendable {
         }
     }
 
-    /// Where in a message's life it was found.
+    /// The step of a message's life in which the problem was found.
     var step: StaticString {
         switch self {
         case .nullValue, .notJSON, .tooDeep, .notObject, .noAps: "decode"

@@ -1,10 +1,10 @@
 import PushmillPayload
 
-/// The stages, one after another, and what happens to a message whose time is up. All of it on the thread that has the
+/// Runs the stages one after another, and ends messages whose time is up. All of it runs on the thread that has the
 /// delivery.
 extension Chain {
-    /// The stage of a waiting delivery may have ended: takes its result and goes on. Nil where it has not: what ended was
-    /// a stage of an earlier use of the delivery.
+    /// Takes the result of a waiting delivery's stage, if it has ended, and goes on. Nil if it has not: the stage that
+    /// ended belonged to an earlier use of the delivery.
     public func resume(_ delivery: Delivery, now: Instant) -> Step? {
         guard case .waiting(let work) = delivery.phase, let ended = work.takeEnd() else { return nil }
         delivery.phase = .ended
@@ -16,7 +16,7 @@ extension Chain {
             delivery.content = ended.content
             keep(operation, in: &delivery.content, since: mark)
         case .failure(let error):
-            // The delivery has kept what there was before the stage.
+            // The delivery still has the content from before the stage.
             var context = context(delivery)
             context.stage = delivery.stageIndex
             result = failure(error, context)
@@ -25,14 +25,14 @@ extension Chain {
         return runStages(delivery, &delivery.content, now: now)
     }
 
-    /// The time of a waiting delivery has come, `nextWakeUp`. A stage that has ended by now has its say; one that runs is
-    /// abandoned: its task is cancelled, and what it does later is dropped.
+    /// To be called at a waiting delivery's `nextWakeUp`. If its stage has ended by now, the result counts. A stage
+    /// that still runs is abandoned: its task is canceled, and its result is dropped.
     public func expire(_ delivery: Delivery, now: Instant) -> Step {
         guard case .waiting(let work) = delivery.phase else { preconditionFailure("no stage of this delivery runs") }
         if let step = resume(delivery, now: now) { return step }
         guard now >= delivery.nextWakeUp else { return .waiting(until: delivery.nextWakeUp) }
         guard work.abandon() else {
-            // It has ended between the two questions.
+            // The stage ended between the two checks.
             return expire(delivery, now: now)
         }
         delivery.phase = .ended
@@ -43,21 +43,21 @@ extension Chain {
         return runStages(delivery, &delivery.content, now: now)
     }
 
-    /// Nothing is to come of the delivery any more. Its stage, if one runs, is cancelled and left to itself.
+    /// Gives up the delivery. Its stage, if one runs, is canceled and its result dropped.
     public func abandon(_ delivery: Delivery) {
         guard case .waiting(let work) = delivery.phase else { return }
         delivery.phase = .ended
         if work.abandon() { observer?.stageAbandoned(delivery.stageIndex, isLate: false) }
     }
 
-    /// What is known of the time while stages run: it may be a little old, and is read anew where stages have taken time since.
+    /// The time last read while stages run. It may be a little old; it is read again if stages have taken time since.
     private struct StageClock {
         var now: Instant
         var isOld = false
         let isMeasured: Bool
     }
 
-    /// Runs the stages from `stageIndex` on. No link is retained for a call: the chain owns them.
+    /// Runs the stages from `stageIndex` on. Links are not retained for a call: the chain owns them.
     func runStages(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
         var context = context(delivery)
         let isMeasured = settings.measuresStages && delivery.isMeasured
@@ -71,7 +71,7 @@ extension Chain {
         return .ended(finish(delivery, &content, .modified))
     }
 
-    /// Nil where the next stage's turn has come.
+    /// Nil if the next stage's turn has come.
     @inline(__always)
     private func runStage(
         _ link: ChainLink, _ delivery: Delivery, _ content: inout NotificationContent, _ context: inout StageContext,
@@ -104,7 +104,7 @@ extension Chain {
         return nil
     }
 
-    /// Nil where the stage may have to wait.
+    /// Nil if the stage may have to wait.
     @inline(__always)
     private func runAtOnce(
         _ link: ChainLink, _ delivery: Delivery, _ content: inout NotificationContent, _ context: StageContext
@@ -122,12 +122,12 @@ extension Chain {
             failed = failure(error, context)
         }
         undo(delivery, &content, to: mark)
-        // No edit of the payload.
+        // `undo` does not restore the operation, which is not part of the payload.
         content.badgeOperation = operation
         return failed
     }
 
-    /// A payload that a stage has put in the place of the one before says nothing of the count, which goes on.
+    /// If a stage replaced the payload, the new one has no badge operation: the one from before is kept.
     @inline(__always)
     private func keep(
         _ operation: BadgeOperation?, in content: inout NotificationContent, since mark: JSONDocument.Mark
@@ -136,7 +136,7 @@ extension Chain {
         content.badgeOperation = operation
     }
 
-    /// The stage gets a copy of the content; the delivery keeps the best attempt, and has its bytes for itself.
+    /// Gives the stage a copy of the content. The delivery keeps the best attempt and copies the record's bytes.
     private func suspend(
         _ link: ChainLink, _ delivery: Delivery, _ content: NotificationContent, _ context: StageContext, now: Instant
     ) -> Step {
@@ -163,14 +163,14 @@ extension Chain {
 
     // MARK: - The last chance
 
-    /// The edits of the stages that have not ended, and the best attempt that comes of them.
+    /// Applies the last-chance edits of the stages that have not ended, and finishes the best attempt that results.
     func lastChance(_ delivery: Delivery, _ content: inout NotificationContent) -> Verdict {
         let context = context(delivery)
         while delivery.stageIndex < links.count { expireStage(delivery, &content, context) }
         return finish(delivery, &content, .bestAttempt)
     }
 
-    /// The last-chance edit of the stage whose turn it is. `took` is how long it has run in vain.
+    /// Applies the last-chance edit of the stage whose turn it is. `took` is how long the stage has run in vain.
     private func expireStage(
         _ delivery: Delivery, _ content: inout NotificationContent, _ context: StageContext, took: UInt64 = 0
     ) {

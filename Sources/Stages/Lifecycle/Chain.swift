@@ -1,17 +1,17 @@
 public import PushmillPayload
 
-/// Takes messages through the stages: gate, stages, deadline, checks. One chain serves every shard; each calls it on its
-/// own thread with deliveries of its own. A verdict that is returned is to be carried out by the caller, who may then
-/// clear the delivery and use it again.
+/// Takes messages through gate, stages, deadline and checks. One chain serves every shard; each shard calls it on its
+/// own thread with its own deliveries. The caller carries out a returned verdict and may then clear and reuse the
+/// delivery.
 public final class Chain: Sendable {
     public struct Settings: Sendable {
-        /// How long a message has from its turn on. One that has waited for its turn as long as this gets last-chance
-        /// edits alone.
+        /// How long a message has from its turn on. A message that waited this long for its turn gets only last-chance
+        /// edits.
         public var deadline = Duration.seconds(30)
         /// Whether messages that had expired before their turn are published.
         public var publishesExpired = true
-        /// Whether the time that a stage takes is measured, which costs a reading of the clock for each; where it computes,
-        /// for messages that say so.
+        /// Whether stages are timed, which costs a clock reading for each. A stage that computes is timed only for
+        /// messages with `Delivery.isMeasured`.
         public var measuresStages = false
 
         public init() {}
@@ -19,19 +19,19 @@ public final class Chain: Sendable {
 
     public enum Step: Sendable {
         case ended(Verdict)
-        /// A stage may wait: its work is to be started on a pool, `resume` to be called when it has ended there, and at that
-        /// time `expire`. The delivery has copied the record's bytes, so the caller may release the record.
+        /// A stage may wait: the caller starts its work on a pool, calls `resume` when the work has ended, and `expire`
+        /// at the given time. The delivery has copied the record's bytes, so the caller may release the record.
         case suspended(until: Instant, StageWork)
-        /// `expire` was called early: at that time once more.
+        /// `expire` was called too early; call it again at the given time.
         case waiting(until: Instant)
     }
 
-    /// A stage's line about one message.
+    /// Logs a stage's line about one message.
     public typealias Log =
         @Sendable (_ severity: StageResources.Severity, _ stage: String, _ source: Source, _ message: String) -> Void
 
     public let links: [ChainLink]
-    /// `links`, without a reference that is counted for each message.
+    /// `links` without reference counting, which every message would pay for.
     let unownedLinks: [Unmanaged<ChainLink>]
     let settings: Settings
     /// The settings' deadline, in nanoseconds.
@@ -39,13 +39,13 @@ public final class Chain: Sendable {
     let time: TimeSource
     let observer: (any ChainObserver)?
     let log: Log
-    /// Whether a stage counts, so that `begin` wants the counts of accounts.
+    /// Whether a stage counts; then `begin` needs the counts of accounts.
     public let counts: Bool
 
-    /// The stage that can prepare what it will look up.
+    /// The stage that can prefetch what it will look up.
     private let contact: ContactStage?
 
-    /// What stands in `pushmill-stages` where every stage ends well.
+    /// The value of `pushmill-stages` if every stage ends `ok`.
     let allOkay: [UInt8]
 
     /// The name of the first stage that counts.
@@ -67,7 +67,7 @@ public final class Chain: Sendable {
         allOkay = Array(links.map(\.okay).joined(separator: [UInt8(ascii: ",")]))
     }
 
-    /// A message with this key comes soon: begins to load what its stages look up, and waits for nothing.
+    /// Begins to prefetch what the stages look up for a message that comes soon. Does not wait.
     public func prepare(recipient: () -> UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?) {
         contact?.prepare(recipient: recipient, key: key)
     }
@@ -90,15 +90,15 @@ public final class Chain: Sendable {
 /// A stage in its place in the chain.
 public final class ChainLink: Sendable {
     public let stage: any Stage
-    /// The time it may take of the message's deadline, in nanoseconds; nil for all of it.
+    /// How long the stage may take, in nanoseconds; nil for all the time until the message's deadline.
     let budget: UInt64?
     let condition: StageCondition
     private let isConditional: Bool
-    /// Whether it may run without a look at the clock.
+    /// Whether the stage may run without a clock reading first.
     let isImmediate: Bool
     /// The stage, if it counts.
     let counting: (any CountingStage)?
-    /// What stands in `pushmill-stages`: `decrypt=`, `decrypt=ok`.
+    /// The stage's parts of `pushmill-stages`: `decrypt=`, `decrypt=ok`.
     private let label: [UInt8]
     let okay: [UInt8]
 
@@ -144,17 +144,17 @@ extension StageCondition {
     }
 }
 
-/// Follows the stages. Called on the thread that has the message, so it has to be quick. Stages are known by their index
-/// in the chain.
+/// Follows the stages, which are identified by their index in the chain. Called on the thread that has the message
+/// unless stated otherwise, so it must be quick.
 public protocol ChainObserver: AnyObject, Sendable {
-    /// What comes of a message's stages follows, if any run: also where it passes or has expired, and is only counted.
+    /// The results of a message's stages follow, if any run. A message that passes or has expired is at most counted.
     func stagesWillBegin(_ content: NotificationContent)
 
-    /// A stage of a message has ended, or its turn has passed. `nanoseconds` is 0 where nothing was measured.
+    /// A stage has ended for a message, or its turn has passed. `nanoseconds` is 0 if the stage was not measured.
     func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent)
 
-    /// The stage goes on without its message: the deadline or its budget has come while it ran, or else the message
-    /// was given up.
+    /// A running stage was abandoned: its budget or the message's deadline ended (`isLate`), or the message was given
+    /// up.
     func stageAbandoned(_ stage: Int, isLate: Bool)
 
     /// An abandoned stage has ended; its result is dropped. Called on a thread of the pool.

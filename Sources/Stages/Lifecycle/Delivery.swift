@@ -1,7 +1,7 @@
 public import PushmillPayload
 
-/// One message on its way through the chain; reused for the next when its verdict has been carried out. It belongs to one
-/// thread: a stage that may wait works on a copy.
+/// One message on its way through the chain; reused for the next once its verdict has been carried out. It belongs to
+/// one thread: a stage that may wait works on a copy.
 public final class Delivery {
     enum Phase {
         case clear
@@ -10,14 +10,14 @@ public final class Delivery {
         case ended
     }
 
-    /// To be filled before `Chain.begin`.
+    /// The caller fills it before `Chain.begin`.
     public var record: InputRecord { shown.record }
-    /// By which the owner knows it when a stage has ended on the pool.
+    /// Identifies the delivery to its owner when a stage has ended on the pool.
     public var tag: Int {
         get { shown.tag }
         set { shown.tag = newValue }
     }
-    /// Where the chain measures stages: whether it reads the clock for those of this message that compute.
+    /// Whether stages that compute are timed for this message, if the chain measures stages.
     public var isMeasured: Bool {
         get { shown.isMeasured }
         set { shown.isMeasured = newValue }
@@ -27,16 +27,16 @@ public final class Delivery {
         _read { yield shownOutput }
         _modify { yield &shownOutput }
     }
-    /// What that does to the recipient's count.
+    /// What the output does to the recipient's count.
     public internal(set) var badgeOperation: BadgeOperation? {
         get { shown.badgeOperation }
         set { shown.badgeOperation = newValue }
     }
 
-    // With one owner there is no access to exclude at run time, which every message would pay for.
+    // A delivery has one owner, so its members skip the run-time exclusivity checks, which every message would pay for.
 
-    /// What the owner, in another module, reads and sets for each message: there, each access to a public member that is
-    /// stored would be checked for exclusion all the same.
+    /// What the owner, in another module, reads and sets for each message. Accesses from there to a public stored
+    /// member would be checked for exclusivity all the same.
     private struct Shown {
         var record = InputRecord()
         var tag = 0
@@ -48,26 +48,26 @@ public final class Delivery {
     @exclusivity(unchecked) private var shownOutput = OutputRecord()
     /// How the stages ended, in the order of the chain.
     @exclusivity(unchecked) public internal(set) var results: [StageResult] = []
-    /// How long they took, in nanoseconds; 0 for those that did not run, or where nothing is measured.
+    /// How long the stages took, in nanoseconds; 0 for a stage that did not run or was not measured.
     @exclusivity(unchecked) public internal(set) var times: [UInt64] = []
-    /// When the message leaves at the latest.
+    /// The latest time at which the message leaves the chain.
     @exclusivity(unchecked) public internal(set) var deadline = Instant.never
     /// The deadline, or the end of the running stage's budget if that is earlier.
     @exclusivity(unchecked) public internal(set) var nextWakeUp = Instant.never
 
     @exclusivity(unchecked) var phase = Phase.clear
-    /// The best attempt: while a stage runs on the pool, what there was before it.
+    /// The best attempt; while a stage runs on the pool, the content before that stage.
     @exclusivity(unchecked) package internal(set) var content = NotificationContent()
-    /// The content as it came.
+    /// Marks the content as it came.
     @exclusivity(unchecked) var untouched: JSONDocument.Mark?
-    /// Whether the record is a CloudEvent, this one, and its data the payload.
+    /// Whether the record is a CloudEvent, `event`, and its data the payload.
     @exclusivity(unchecked) var isStructured = false
     @exclusivity(unchecked) var event: CloudEvent?
     @exclusivity(unchecked) var wallClock: Int64 = 0
     @exclusivity(unchecked) package var count: Int32?
-    /// The count has this message in it already.
+    /// The count already includes this message.
     @exclusivity(unchecked) var isCounted = false
-    /// What APNs takes.
+    /// The most bytes that APNs accepts for the payload.
     @exclusivity(unchecked) var sizeLimit = 0
     /// The stage that runs or is next.
     @exclusivity(unchecked) var stageIndex = 0
@@ -79,18 +79,18 @@ public final class Delivery {
     public func clear() {
         if case .waiting = phase { preconditionFailure("a delivery is abandoned before it is cleared") }
         phase = .clear
-        // A stage that is still running, or has kept its context, goes on reading the old record.
+        // A stage that is still running, or has kept its context, may still read the old record.
         if isKnownUniquelyReferenced(&shown.record) { record.clear() } else { shown.record = InputRecord() }
         if output.isLarge { output.clear() }
         if let event, event.isLarge { self.event = nil }
     }
 
-    /// A message took so much more memory than others that the delivery is not worth keeping for another.
+    /// True if the message took so much more memory than others that the delivery is not worth reusing.
     package var isLarge: Bool {
         output.isLarge || record.isLarge || content.document.isLarge || event?.isLarge ?? false
     }
 
-    /// What its documents take beside the record's bytes.
+    /// The bytes that the documents take besides the record's.
     package var documentByteCount: Int { content.document.indexByteCount + (event?.byteCount ?? 0) }
 
     func prepare(_ record: InputRecord, stages: Int, deadline: Instant, wallClock: Int64, count: Int32?) {
@@ -110,21 +110,21 @@ public final class Delivery {
         times.withUnsafeMutableBufferPointer { $0.update(repeating: 0) }
     }
 
-    /// Every stage has ended well.
+    /// True if every stage ended `ok`.
     public var isAllOkay: Bool {
         results.allSatisfy { if case .ok = $0 { true } else { false } }
     }
 
-    /// A stage has put another payload in the place of the one that came.
+    /// True if a stage replaced the payload with another one.
     func isReplaced(_ content: NotificationContent) -> Bool {
         guard let untouched else { return false }
         return !content.isOf(untouched)
     }
 
-    /// The bytes of the input's value.
+    /// The size of the input's payload in bytes.
     var inputByteCount: Int { isStructured ? event?.dataByteCount ?? 0 : record.value?.count ?? 0 }
 
-    /// Makes the content the output's value; gives the number of bytes.
+    /// Makes the content the output's value; returns its size in bytes.
     func write(_ content: NotificationContent) -> Int {
         guard content.isEdited || isStructured || isReplaced(content) else {
             output.setValue(record.value)
@@ -135,7 +135,7 @@ public final class Delivery {
 }
 
 extension RecordEnvelope {
-    /// What a delivery publishes, under the coordinates of its input.
+    /// What a delivery publishes, with the coordinates of its input.
     package init(output delivery: Delivery) {
         self.init(input: delivery.record)
         delivery.output.forEachRemovedHeader { name in headers.removeAll { $0.name.elementsEqual(name) } }
@@ -162,12 +162,12 @@ public enum Outcome: Int, CaseIterable, Sendable {
     }
 }
 
-/// What becomes of a message now.
+/// How a message ended, and where it goes.
 public struct Verdict: Sendable, Equatable {
     public enum Destination: Sendable { case output, deadLetters, nowhere }
 
     public let outcome: Outcome
-    /// Where the delivery's `output` goes. `nowhere`: an expired message that is to be dropped.
+    /// Where the delivery's `output` goes. `nowhere` drops an expired message.
     public let destination: Destination
     /// For dead letters.
     public let reason: DeadLetterReason?

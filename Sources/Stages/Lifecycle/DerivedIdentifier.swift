@@ -1,12 +1,12 @@
 import PushmillCiphers
 import PushmillPayload
 
-/// The `apns-id` of a message that came without one: a UUID of version 8 that each repeat of the message gets again.
+/// The `apns-id` of a message that came without one: a UUID of version 8, the same for each repeat of the message.
 struct DerivedIdentifier {
     private let high: UInt64
     private let low: UInt64
 
-    /// Within a partition no two offsets give the same: of 128 bits, all 64 that depend on the offset are kept.
+    /// No two offsets of a partition give the same UUID: of 128 bits, all 64 that depend on the offset are kept.
     init(_ record: InputRecord) {
         let place = Self.mixed(record.topicDigest ^ Self.mixed(UInt64(UInt32(bitPattern: record.partition)) &+ 1))
         let number = Self.mixed(UInt64(bitPattern: record.offset) ^ place)
@@ -34,7 +34,7 @@ struct DerivedIdentifier {
         }
     }
 
-    /// The finalizer of SplitMix64: one to one.
+    /// The finalizer of SplitMix64, a bijection.
     private static func mixed(_ number: UInt64) -> UInt64 {
         var mixed = number
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -43,13 +43,13 @@ struct DerivedIdentifier {
     }
 }
 
-/// An `apns-collapse-id` has at most 64 bytes; a longer one is replaced by its SHA-256 hash, which as hex has as many.
+/// An `apns-collapse-id` has at most 64 bytes; a longer one is replaced by its SHA-256 hash, which is 64 bytes in hex.
 enum CollapseIdentifier {
     static let limit = 64
 
     static func append(hashOf identifier: UnsafeRawBufferPointer, to text: inout [UInt8]) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32 + limit) { scratch in
-            // Fails only where no memory is left; then the hash is all zeros.
+            // Hashing fails only if memory runs out; then the hash is all zeros.
             scratch.initialize(repeating: 0)
             ContentHash.hash(identifier, into: scratch.baseAddress)
             for byte in 0..<32 {

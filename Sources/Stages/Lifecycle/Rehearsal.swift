@@ -1,19 +1,19 @@
 package import PushmillPayload
 
-/// Takes messages through a chain without a shard, one after another: for the command line, replays and tests. Deadlines
-/// and budgets are kept.
+/// Takes messages through a chain without a shard, one at a time, for the command line, replays and tests. Deadlines
+/// and budgets apply.
 package actor Rehearsal {
     /// How a message ended.
     package struct Result: Sendable {
         package let verdict: Verdict
-        /// What is published, under the coordinates of the input.
+        /// What is published, with the coordinates of the input.
         package let output: RecordEnvelope
         package let stages: [StageResult]
     }
 
     private let chain: Chain
     private var counts: BadgeCounts
-    /// The task that waits for a stage: woken when that has ended, at its time, and once too often.
+    /// The task that waits for a stage: woken when the stage ends, at the limit, and sometimes in vain.
     private var sleeper: CheckedContinuation<Void, Never>?
 
     package init(_ chain: Chain, counts: BadgeCounts = BadgeCounts()) {
@@ -21,8 +21,8 @@ package actor Rehearsal {
         self.counts = counts
     }
 
-    /// `wallClock`, in milliseconds since 1970, decides whether the message has expired. `taken` is when it came from the
-    /// input: now, unless it is given. Not to be called again before it has returned.
+    /// `wallClock`, in milliseconds since 1970, decides whether the message has expired. `taken` is when the message
+    /// came from the input, by default now. Must not be called again before it returns.
     package func run(_ envelope: RecordEnvelope, wallClock: Int64, taken: Instant? = nil) async -> Result {
         let delivery = Delivery()
         delivery.record.fill(envelope, topic: SourceTopic(envelope.topic))
@@ -52,13 +52,13 @@ package actor Rehearsal {
         await withCheckedContinuation { continuation in
             sleeper = continuation
             if let work { StagePool { _ in Task { await self.wake() } }.start(work) }
-            // Nobody advances a manual clock to what is over.
+            // If the limit has passed, nobody advances a manual clock to it.
             if limit <= chain.time.now { wake() }
         }
         timer?.cancel()
     }
 
-    /// Nil where the clock does not go on by itself.
+    /// Nil if the clock does not advance by itself.
     private func timer(until limit: Instant) -> Task<Void, Never>? {
         guard case .system = chain.time else { return nil }
         let patience = limit.nanoseconds(since: chain.time.now)
@@ -68,6 +68,6 @@ package actor Rehearsal {
         }
     }
 
-    /// Looks at the clock again. To be called after a manual one was advanced.
+    /// Checks the clock again. To be called after a manual clock was advanced.
     package func wake() { sleeper.take()?.resume() }
 }

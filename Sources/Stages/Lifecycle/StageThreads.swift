@@ -3,11 +3,11 @@ import Glibc
 import PushmillPayload
 import Synchronization
 
-/// Threads for stages that may wait. One that suspends gives its thread back; one that blocks keeps it and cannot be
-/// stopped: on Swift's own pool, which has as many threads as cores, two such would hold up every other stage. So there
-/// are as many as cores while all goes well, and more, up to `limit`, where jobs have waited for `patience`. One for
-/// each job at once would be a thousand for a burst of short ones. At the limit jobs wait, and messages leave at their
-/// deadline, without the stage.
+/// Threads for stages that may wait. A stage that suspends gives its thread back; a stage that blocks keeps it and
+/// cannot be stopped. On Swift's own pool, which has as many threads as cores, one such stage per core would hold up
+/// all others. So there are normally as many threads as cores, and more, up to `limit`, once jobs have waited for
+/// `patience`. One thread per job would mean a thousand for a burst of short jobs. At the limit, jobs wait, and
+/// messages leave at their deadline without the stage.
 public final class StageThreads: TaskExecutor {
     public static let shared = StageThreads()
 
@@ -15,19 +15,19 @@ public final class StageThreads: TaskExecutor {
     private static let patience = DispatchTimeInterval.milliseconds(2)
 
     private struct State {
-        /// In their order from `next` on.
+        /// Waiting jobs, in order, from `next` on.
         var jobs: [UnownedJob] = []
         var next = 0
         var threads = 0
-        /// Those of them that run no job.
+        /// Threads that run no job.
         var idle = 0
-        /// Jobs that have ever begun.
+        /// The number of jobs that have ever begun.
         var begun = 0
-        /// Somebody looks again soon whether jobs wait.
+        /// A check for waiting jobs is scheduled.
         var isWatched = false
 
         var waiting: Int { jobs.count - next }
-        /// Jobs for which no thread is at hand.
+        /// Waiting jobs that no idle thread can take.
         var lacking: Int { waiting - idle }
 
         mutating func take() -> UnownedJob? {
@@ -45,21 +45,21 @@ public final class StageThreads: TaskExecutor {
 
     private let usual: Int
     private let limit: Int
-    /// How long a thread waits for another job.
+    /// How long a thread waits for another job before it ends.
     private let idleTime: DispatchTimeInterval
     private let state = Mutex(State())
-    /// One for each job.
+    /// Signaled once for each job.
     private let arrivals = DispatchSemaphore(value: 0)
     private let watch = DispatchQueue(label: "pushmill.stages.watch")
 
-    /// `usual`: while nothing blocks; as many as cores unless given. `limit`: the most that there ever are.
+    /// `usual` threads, by default as many as cores, exist while nothing blocks; `limit` is the most there ever are.
     package init(usual: Int? = nil, limit: Int = 512, idleTime: DispatchTimeInterval = .seconds(10)) {
         self.usual = min(usual ?? Processors.usable, limit)
         self.limit = limit
         self.idleTime = idleTime
     }
 
-    /// How many there are now.
+    /// The current number of threads.
     public var count: Int { state.withLock { $0.threads } }
 
     public func enqueue(_ job: consuming ExecutorJob) {
@@ -86,16 +86,16 @@ public final class StageThreads: TaskExecutor {
         watch.asyncAfter(deadline: .now() + Self.patience) { self.look(came, begun) }
     }
 
-    /// How many had come and how many had begun by the look before this one.
+    /// Takes how many jobs had arrived, and how many of them had begun, when this check was scheduled.
     private func look(_ came: Int, _ begun: Int) {
         let (more, goesOn) = state.withLock { state -> (Int, Bool) in
             guard state.lacking > 0 else {
                 state.isWatched = false
                 return (0, false)
             }
-            // The oldest has come since.
+            // The oldest waiting job arrived since then.
             guard state.begun < came else { return (0, true) }
-            // Where nothing at all has begun, everything blocks, and one thread after the other would take too long.
+            // If no job has begun since, every thread is blocked, and adding one thread at a time would take too long.
             let wanted = state.begun == begun ? min(state.lacking, max(1, state.threads)) : 1
             let more = min(wanted, limit - state.threads)
             state.threads += more
@@ -105,8 +105,8 @@ public final class StageThreads: TaskExecutor {
         if goesOn { lookLater() }
     }
 
-    /// One more, which has been counted already. Where the system has none left, those that there are go on, and jobs that
-    /// lack one are looked after: without any thread they would wait for the next job to come.
+    /// Starts one more thread, which `State.threads` already includes. If the system has none left, the existing
+    /// threads go on and another check is scheduled: without any thread, jobs would wait until the next one arrives.
     private func startThread() {
         let context = Unmanaged.passRetained(self)
         var thread = pthread_t()
@@ -149,7 +149,7 @@ public final class StageThreads: TaskExecutor {
         }
     }
 
-    /// False where a job has come at the last moment.
+    /// False if a job arrived at the last moment.
     private func endsIdle() -> Bool {
         state.withLock { state in
             guard state.waiting < state.idle else { return false }

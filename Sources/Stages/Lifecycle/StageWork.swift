@@ -1,18 +1,18 @@
 import PushmillPayload
 import Synchronization
 
-/// One stage at one message, on its way through the pool. It is all that the pool and the thread of the delivery share:
-/// either the stage ends first and its end is taken, or the thread abandons it first and the end is dropped.
+/// One stage's work on one message, run by the pool. It is all that the pool and the delivery's thread share: either
+/// the stage ends first and the thread takes its end, or the thread abandons it first and its end is dropped.
 public final class StageWork: Sendable {
     struct End: Sendable {
         let result: Result<StageResult, any Error>
         let content: NotificationContent
-        /// How long it took, where that is measured.
+        /// How long the stage took; 0 if not measured.
         let nanoseconds: UInt64
     }
 
     private enum State: Sendable {
-        /// It has the record's bytes, and work that never gets a thread may wait for ever: what is abandoned has none.
+        /// Holds the record's bytes. Work that never gets a thread may wait forever, so abandoned work holds none.
         case ready(NotificationContent, StageContext)
         case running
         case ended(End)
@@ -25,7 +25,7 @@ public final class StageWork: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// The delivery's.
+    /// The tag of the delivery.
     public let tag: Int
     private let chain: Chain
     private let stage: Int
@@ -40,7 +40,7 @@ public final class StageWork: Sendable {
         shared = Mutex(Shared(state: .ready(content, context)))
     }
 
-    /// Runs the stage. False where it was abandoned: nobody is to be told.
+    /// Runs the stage. False if it was abandoned: then nobody is notified.
     package func run() async -> Bool {
         guard case (var content, let context)? = takeInput() else {
             chain.observer?.abandonedStageEnded(stage)
@@ -71,7 +71,7 @@ public final class StageWork: Sendable {
         }
     }
 
-    /// Whose cancellation reaches the stage.
+    /// Sets the task that runs the stage; it is canceled when the stage is abandoned.
     func set(_ task: Task<Void, Never>) {
         let isOver = shared.withLock { shared in
             switch shared.state {
@@ -84,7 +84,7 @@ public final class StageWork: Sendable {
         if isOver { task.cancel() }
     }
 
-    /// Nil while the stage has not ended, and after its end was taken.
+    /// Nil until the stage has ended, and after its end was taken.
     func takeEnd() -> End? {
         shared.withLock { shared in
             guard case .ended(let end) = shared.state else { return nil }
@@ -93,7 +93,7 @@ public final class StageWork: Sendable {
         }
     }
 
-    /// False where the stage has ended already.
+    /// False if the stage has already ended.
     func abandon() -> Bool {
         let (isRunning, task) = shared.withLock { shared -> (Bool, Task<Void, Never>?) in
             switch shared.state {
@@ -108,13 +108,13 @@ public final class StageWork: Sendable {
     }
 }
 
-/// Where stages run that may wait: beside the thread that has their messages, each in a task of its own.
+/// Runs stages that may wait, away from the thread that has their messages, each in its own task.
 public struct StagePool: Sendable {
     private let threads: StageThreads
     private let onEnd: @Sendable (Int) -> Void
 
-    /// `onEnd` is called on any thread with the tag of a delivery whose stage has ended and was not abandoned by then:
-    /// `Chain.resume` is to be called on the delivery's own thread.
+    /// `onEnd` is called on any thread with the tag of a delivery whose stage has ended without being abandoned. The
+    /// owner then calls `Chain.resume` on the delivery's own thread.
     public init(on threads: StageThreads = .shared, onEnd: @escaping @Sendable (_ tag: Int) -> Void) {
         self.threads = threads
         self.onEnd = onEnd

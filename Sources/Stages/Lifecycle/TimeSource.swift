@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The monotonic clock: the system's, or one that stands still until it is told to go on.
+/// The monotonic clock: the system's, or one that stands still until it is advanced.
 public enum TimeSource: Sendable {
     case system
     case manual(ManualTime)
@@ -56,13 +56,13 @@ public struct Instant: Comparable, Hashable, Sendable {
         return overflow ? .never : Instant(nanoseconds: sum)
     }
 
-    /// The nanoseconds since an earlier instant; 0 if that is a later one.
+    /// The nanoseconds since an earlier instant; 0 if that instant is later.
     public func nanoseconds(since earlier: Instant) -> UInt64 {
         nanoseconds > earlier.nanoseconds ? nanoseconds &- earlier.nanoseconds : 0
     }
 }
 
 extension Duration {
-    /// Clamped to what 64 bits hold; 0 for a negative one.
+    /// Clamped to 64 bits; 0 for a negative duration.
     public var wholeNanoseconds: UInt64 { UInt64(clamping: attoseconds / 1_000_000_000) }
 }

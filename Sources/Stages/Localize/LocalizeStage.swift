@@ -1,8 +1,8 @@
 package import PushmillLocalization
 package import PushmillPayload
 
-/// Puts text in the recipient's language in the place of `title-loc-key`, `subtitle-loc-key` and `loc-key`. What it has
-/// no translation for stays for the device.
+/// Replaces `title-loc-key`, `subtitle-loc-key` and `loc-key` with text in the recipient's language. A key without a
+/// translation stays for the device.
 package final class LocalizeStage: ImmediateStage {
     package let name = "localize"
     package let results: [StageResult] = [.failed("arguments"), .word("missing")]
@@ -10,7 +10,7 @@ package final class LocalizeStage: ImmediateStage {
     private let catalog: ReloadableFile<CatalogInUse>
     private let localeSources: [ValueSource]
 
-    /// The first of the sources that has a text names the recipient's locales.
+    /// The first of `localeSources` that has a text names the recipient's locales.
     package init(catalog: ReloadableFile<CatalogInUse>, localeSources: [ValueSource]) {
         self.catalog = catalog
         self.localeSources = localeSources
@@ -48,7 +48,7 @@ package final class LocalizeStage: ImmediateStage {
     }
 
     private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
-        // What serves nobody is not kept either: others choose how long it is.
+        // A list too long to be served is not cached either: producers choose its length.
         guard wishes.count <= Catalog.longestWishes else { return catalog.withValue { $0.defaultChoice } }
         let known = catalog.withValue { $0.choices[UnsafeRawBufferPointer(wishes)] }
         if let known { return known }
@@ -61,12 +61,12 @@ package final class LocalizeStage: ImmediateStage {
     }
 }
 
-/// A catalog, and the choices that were made in it. Each lane of threads makes its own: the holders of one for all
-/// would be counted by all threads in one place.
+/// A catalog, and the choices made in it. Each lane of threads has its own choices: with shared ones, all threads would
+/// contend for one reference count.
 package struct CatalogInUse: Sendable {
     let catalog: Catalog
     lazy var defaultChoice = catalog.defaultChoice
-    /// By the recipient's list, those that came lately.
+    /// The most recent choices, by the recipient's list.
     var choices = RecentValues<LocaleChoice>(capacity: 4096)
 
     package init(_ catalog: Catalog) { self.catalog = catalog }

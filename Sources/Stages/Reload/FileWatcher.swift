@@ -3,28 +3,27 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// Looks after everything that is reloaded, on one background thread: polls, because mounted configuration and network
-/// file systems tell nothing by themselves.
+/// Reloads files and folders, on one background thread. It polls, because mounted configuration and network file
+/// systems do not announce changes.
 package final class FileWatcher: Sendable {
     private let queue = DispatchQueue(label: "pushmill.reload", qos: .utility)
-    /// What is told of each reload, and of each failure.
     package typealias Report = @Sendable (_ path: String, _ stage: String?, ReloadOutcome) -> Void
 
     private let watched = Mutex<[(file: any Reloadable, stage: String?)]>([])
     private let report: Report
 
-    /// `report` hears of every reload and every failure, on the background thread.
+    /// `report` is called for every reload and every failure, on the background thread.
     package init(report: @escaping Report) { self.report = report }
 
-    /// `stage` is the one that uses it.
+    /// `stage` is the name of the stage that uses the file.
     package func add(_ file: any Reloadable, of stage: String? = nil) {
         watched.withLock { $0.append((file, stage)) }
     }
 
-    /// Of everything that is looked after.
+    /// The paths of all watched files.
     package var paths: [String] { watched.withLock { $0.map(\.file.path) } }
 
-    /// Starts polling, until the watcher is let go of.
+    /// Polls until the watcher is released.
     package func start(every interval: Duration = .seconds(1)) {
         let seconds = interval / .seconds(1)
         queue.asyncAfter(deadline: .now() + seconds) { [weak self] in
@@ -34,7 +33,7 @@ package final class FileWatcher: Sendable {
         }
     }
 
-    /// Reads everything again soon, changed or not, when that has been done.
+    /// Soon calls `first`, then rereads everything, changed or not; both on the background thread.
     package func reloadAll(after first: @escaping @Sendable () -> Void = {}) {
         queue.async {
             first()
@@ -50,14 +49,14 @@ package final class FileWatcher: Sendable {
     }
 }
 
-/// What tells a changed file from an unchanged one without reading it. A folder's covers all that is in it.
+/// Tells a changed file from an unchanged one without reading it. A folder's fingerprint covers all that is in it.
 struct FileFingerprint: Equatable, Sendable {
     private(set) var entries: [Entry] = []
 
     struct Entry: Equatable, Sendable {
         let path: String
         let inode: UInt64
-        /// Who may read it: what could not be read is read again when that is mended.
+        /// The permissions: a file that could not be read is read again once they are fixed.
         let mode: UInt32
         let owner: UInt32
         let group: UInt32
@@ -66,17 +65,17 @@ struct FileFingerprint: Equatable, Sendable {
         let modifiedNanoseconds: Int64
     }
 
-    /// Follows links, so that a mounted secret that is swapped by its link is seen to change. What is missing or
-    /// unreadable has a fingerprint too: it changes when the file comes back.
+    /// Follows links: swapping the link of a mounted secret must count as a change. A missing or unreadable file has a
+    /// fingerprint too, which changes when the file comes back.
     init(of path: String) {
         var folders: Set<[UInt64]> = []
         add(path, depth: 0, &folders)
     }
 
-    /// One among them: to open it waits for who writes to it, maybe for ever.
+    /// The path of a pipe among the entries, if any: opening it would wait for a writer, maybe forever.
     var pipe: String? { entries.first { $0.mode & S_IFMT == S_IFIFO }?.path }
 
-    /// `folders` are those that were looked into, by device and inode.
+    /// `folders` are those visited already, by device and inode.
     private mutating func add(_ path: String, depth: Int, _ folders: inout Set<[UInt64]>) {
         var status = stat()
         guard stat(path, &status) == 0 else { return }
@@ -85,7 +84,7 @@ struct FileFingerprint: Equatable, Sendable {
                 path: path, inode: UInt64(status.st_ino), mode: status.st_mode, owner: status.st_uid,
                 group: status.st_gid, size: Int64(status.st_size),
                 modified: Int64(status.st_mtim.tv_sec), modifiedNanoseconds: Int64(status.st_mtim.tv_nsec)))
-        // Links can lead in circles, and several of them to one folder by very many ways; no catalog is that deep.
+        // Links can form cycles, or reach one folder on very many paths; no catalog is that deep.
         guard status.st_mode & S_IFMT == S_IFDIR, depth < 8,
             folders.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted
         else { return }

@@ -1,5 +1,4 @@
-/// One node of a configuration, whatever format it was written in. Scalars are text: what they mean is decided by who
-/// reads them.
+/// One node of a configuration in any file format. Scalars are text; the code that reads them decides what they mean.
 public struct Setting: Sendable {
     public enum Content: Sendable {
         case null
@@ -38,7 +37,7 @@ public struct SettingProblem: Error, Sendable, Hashable {
     public let path: String
     public let message: String
 
-    /// Behind a key whose colon lacks its space there may be a password: the path ends there.
+    /// Cuts the path at a colon, '=' or white space: behind a colon that lacks its space there may be a password.
     public init(place: Place, path: String, message: String) {
         self.place = place
         let end = path.firstIndex { ":=".contains($0) || $0.isWhitespace }
@@ -81,30 +80,30 @@ extension Place: Comparable {
     }
 }
 
-/// Variables that take the place of settings: `PREFIX_DELIVERY_MAX_IN_FLIGHT` is `delivery: max-in-flight`.
+/// Environment variables that override settings: `PREFIX_DELIVERY_MAX_IN_FLIGHT` is `delivery: max-in-flight`.
 ///
-/// Readers ask for the names they know, so that what nobody asked for is known to be a mistake.
+/// Readers ask for the names they know; a variable that no reader asked for is a mistake.
 public struct SettingOverrides: Sendable {
     let prefix: String
     private let variables: [String: String]
-    /// Somebody else's, unless a reader asks for them.
+    /// Variables that belong to other programs: not mistakes, even if no reader asks for them.
     private let foreign: Set<String>
     private var asked: Set<String> = []
 
-    /// No overrides at all without a prefix.
+    /// An empty prefix means no overrides.
     public init(prefix: String = "", variables: [String: String] = [:], foreign: Set<String> = []) {
         self.prefix = prefix
         self.variables = prefix.isEmpty ? [:] : variables.filter { $0.key.hasPrefix("\(prefix)_") }
         self.foreign = foreign
     }
 
-    /// An empty variable is as good as none: it gives the default.
+    /// An empty variable is null: the setting gets its default, whatever the file says.
     mutating func setting(_ name: String) -> Setting? {
         asked.insert(name)
         return variables[name].map { Setting(place: .variable(name), value: $0.isEmpty ? .null : .scalar($0)) }
     }
 
-    /// What nobody has asked for yet below a name: `A_B_C` below `A_B`, as `C`, sorted.
+    /// The variables below a name that no reader has asked for yet, sorted: `A_B_C` below `A_B`, as `C`.
     func unasked(below name: String) -> [String] {
         variables.keys.filter { $0.hasPrefix("\(name)_") && !asked.contains($0) && !foreign.contains($0) }
             .map { String($0.dropFirst(name.utf8.count + 1)) }
@@ -113,7 +112,7 @@ public struct SettingOverrides: Sendable {
 
     /// One problem for each variable that overrides nothing.
     public var problems: [SettingProblem] {
-        // The prefix is nobody's mistake: it would make all names look alike.
+        // Without the prefix, which would make all names look alike.
         let known = asked.map { $0.dropFirst(prefix.utf8.count + 1) }.sorted().map { String($0) }
         return unasked(below: prefix).map { name in
             let question = Spelling.question(name, known, prefix: "\(prefix)_")

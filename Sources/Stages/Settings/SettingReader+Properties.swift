@@ -1,4 +1,4 @@
-/// A setting whose name belongs to somebody else, such as a property of a C library.
+/// A setting whose name is defined elsewhere, such as a property of a C library.
 public struct SettingProperty: Sendable {
     public let name: String
     public let value: String
@@ -19,9 +19,9 @@ extension SettingProperty: CustomStringConvertible, CustomReflectable {
 }
 
 extension SettingReader {
-    /// All keys that nobody has asked for, `maps` aside, as scalars under their own names. Where a variable sets one,
-    /// `_` stands for the dot: `…_SESSION_TIMEOUT_MS` is `session.timeout.ms`. `…_FILE` at the end is `…-file`: where a
-    /// secret is. `problem` says what is wrong with the name of one that has no value, and is in no answer.
+    /// All keys not asked for, except `maps`, as scalars under their own names. In a variable's name `_` stands for a
+    /// dot: `…_SESSION_TIMEOUT_MS` is `session.timeout.ms`; a trailing `…_FILE` is `…-file`, where a secret is.
+    /// `problem` says what is wrong with the name of a key without a value, which is not in the result.
     public mutating func properties(
         besides maps: [String] = [], defaults: [(name: String, value: String)] = [],
         format: (_ name: String) -> SettingFormat<String>, problem: (_ name: String) -> String? = { _ in nil }
@@ -51,9 +51,9 @@ extension SettingReader {
     }
 }
 
-/// Finds what somebody meant who mistyped a name.
+/// Finds the name that was meant by a mistyped one.
 package enum Spelling {
-    /// The nearest of the candidates, if it is near enough to be worth a question.
+    /// The nearest of the candidates, if it is near enough to suggest.
     package static func nearest(to name: String, in candidates: some Sequence<String>) -> String? {
         let typed = Array(name.lowercased().unicodeScalars)
         let limit = max(1, typed.count / 3)
@@ -75,7 +75,7 @@ package enum Spelling {
         nearest(to: name, in: candidates).map { "; did you mean \"\(prefix)\($0)\"?" } ?? ""
     }
 
-    /// Insertions, deletions, substitutions and swaps of neighbours that lead from one to the other.
+    /// The number of insertions, deletions, substitutions and swaps of neighbors that lead from one to the other.
     private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         var beforeLast = [Int](repeating: 0, count: right.count + 1)
         var last = Array(0...right.count)

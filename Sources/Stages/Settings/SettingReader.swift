@@ -1,14 +1,14 @@
-/// Reads one map of settings. It answers with defaults where something is missing, and collects every problem instead of
-/// stopping at the first; a result counts only if there were none.
+/// Reads one map of settings. Missing settings get their defaults, and every problem is collected instead of stopping
+/// at the first; a result is valid only if there were none.
 public struct SettingReader {
     public internal(set) var problems: [SettingProblem] = []
-    /// What is allowed, and hardly what is wanted.
+    /// Settings that are allowed but probably not intended.
     public internal(set) var warnings: [SettingProblem] = []
     /// Where the map stands.
     public let place: Place
     /// The keys that lead to the map, such as `stages.decrypt`.
     public let path: String
-    /// The folder at which relative paths start.
+    /// The folder where relative paths start.
     public let folder: String
 
     let members: [Setting.Member]
@@ -35,7 +35,7 @@ public struct SettingReader {
             self.members = []
         case .scalar, .list:
             self.members = []
-            // A text is not quoted: behind a key whose colon lacks its space there may be a password.
+            // The text is not quoted: after a key whose colon lacks its space there may be a password.
             report("expected a map")
         }
     }
@@ -46,13 +46,13 @@ public struct SettingReader {
     /// Adds a problem with the map as a whole.
     public mutating func report(_ message: String) { report(message, at: place, path) }
 
-    /// Adds a problem with a key; where that is missing, it is told at the map.
+    /// Adds a problem with a key; if the key is missing, the problem is placed at the map.
     public mutating func report(_ key: String, _ message: String) { report(at: [key], message) }
 
-    /// Adds a problem with a key of a map inside; what is missing is told at the innermost map that is there.
+    /// Adds a problem with a key of a nested map; if keys are missing, it is placed at the innermost map that exists.
     public mutating func report(at keys: [String], _ message: String) { problems.append(problem(at: keys, message)) }
 
-    /// Adds a word of warning about a key, which keeps nothing from starting.
+    /// Adds a warning about a key; warnings do not prevent a start.
     public mutating func warn(_ key: String, _ message: String) { warnings.append(problem(at: [key], message)) }
 
     private mutating func problem(at keys: [String], _ message: String) -> SettingProblem {
@@ -68,7 +68,7 @@ public struct SettingReader {
         return SettingProblem(place: (override ?? found).place, path: path(to: key), message: message)
     }
 
-    /// Reports a key that has another name now.
+    /// Reports a key that was renamed, if it is used.
     public mutating func renamed(_ key: String, to name: String) {
         if find(key) != nil { report(key, "it is `\(name)` now") }
     }
@@ -80,21 +80,21 @@ public struct SettingReader {
         report(SettingProblem(place: place, path: path, message: message))
     }
 
-    /// Reports the keys that nobody has asked for. Called once, by the code that made the reader.
+    /// Reports the keys that were not asked for. Called once, by the code that made the reader.
     public mutating func finish() {
         for member in members where !asked.contains(member.key) {
             report("unknown key" + Spelling.question(member.key, asked), at: member.place, path(to: member.key))
         }
     }
 
-    /// Lets the keys pass that nobody has asked for: nothing is known about them.
+    /// Accepts the keys that were not asked for: nothing is known about them.
     mutating func ignoreRest() { asked += members.map(\.key) }
 
     func path(to key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
     func variable(for key: String) -> String { "\(variable)_\(SettingOverrides.variableName(key))" }
 
-    /// The variable, else what the file says; nil for a missing one and for null.
+    /// The variable's value, else the file's; nil if missing or null.
     mutating func find(_ key: String) -> Setting? {
         let written = ask(key)
         let found = overrides.setting(variable(for: key)) ?? written
@@ -102,7 +102,7 @@ public struct SettingReader {
         return found
     }
 
-    /// What the file says.
+    /// The file's value.
     private mutating func ask(_ key: String) -> Setting? {
         if !asked.contains(key) { asked.append(key) }
         return members.first { $0.key == key }?.value
@@ -122,7 +122,7 @@ extension SettingReader {
         return value
     }
 
-    /// Nil where the key is missing or null.
+    /// Nil if the key is missing or null, or after a problem.
     public mutating func optional<Value>(_ key: String, _ format: SettingFormat<Value>) -> Value? {
         let value = find(key).flatMap { parse($0, format, path(to: key)) }
         show(key, value.map { .scalar(format.render($0)) } ?? .null)
@@ -136,7 +136,7 @@ extension SettingReader {
         return value
     }
 
-    /// A list of scalars. One scalar alone is a list of one; in a variable, commas separate.
+    /// A list of scalars. A single scalar is a list of one; in a variable, commas separate the items.
     public mutating func list<Value>(
         _ key: String, _ format: SettingFormat<Value>, default standard: [Value] = []
     ) -> [Value] {
@@ -187,7 +187,7 @@ extension Setting {
         case .list: return "a list"
         case .map: return "a map"
         case .scalar(var text):
-            // What stands before a URL's host may be a password.
+            // The part before a URL's host may be a password.
             if let scheme = text.firstRange(of: "://"), let end = text[scheme.upperBound...].lastIndex(of: "@") {
                 text.replaceSubrange(scheme.upperBound..<end, with: "…")
             }
@@ -199,7 +199,7 @@ extension Setting {
 }
 
 extension SettingReader {
-    /// A map of its own keys; a missing one is read as an empty one.
+    /// Reads a nested map; a missing one is read as an empty one.
     public mutating func map<Value>(_ key: String, _ read: (inout SettingReader) -> Value) -> Value {
         let found = ask(key) ?? Setting(place: place, value: .null)
         let (value, effective) = descend(found, path: path(to: key), variable: variable(for: key), read)
@@ -207,7 +207,7 @@ extension SettingReader {
         return value
     }
 
-    /// A list of maps. Where the key is missing, `implied` empty ones are read, for their defaults.
+    /// Reads a list of maps. If the key is missing, `implied` empty maps are read for their defaults.
     public mutating func maps<Value>(
         _ key: String, implied: Int = 0, _ read: (inout SettingReader) -> Value
     ) -> [Value] {
@@ -223,8 +223,8 @@ extension SettingReader {
         return values
     }
 
-    /// A list whose items have a name each: `- badge`, or `- badge: {…}`. Their settings are known by that name and not
-    /// by a number: `stages.badge.mode`.
+    /// Reads a list of items with names: `- badge`, or `- badge: {…}`. Paths and variables have the name instead of a
+    /// number: `stages.badge.mode`.
     public mutating func namedMaps<Value>(
         _ key: String, _ read: (_ name: String, inout SettingReader) -> Value
     ) -> [Value] {
@@ -263,7 +263,7 @@ extension SettingReader {
         switch item.value {
         case .scalar(let name): (name, Setting(place: item.place, value: .null))
         case .map(let members) where members.count == 1:
-            // The name's place is where a reader of problems looks, also for what is missing inside.
+            // Problems point to the name, including those about settings missing inside.
             (members[0].key, Setting(place: members[0].place, value: members[0].value.value))
         default: nil
         }

@@ -10,12 +10,12 @@ extension SettingFormat where Value == String {
     /// A file or folder; a relative path starts at the folder of the configuration.
     public static var file: Self { file(besides: []) }
 
-    /// A file, or one of some words that are none.
+    /// A file, or one of the words, which are not paths.
     public static func file(besides words: [String]) -> Self {
         Self(
             parse: { path, folder throws(SettingMismatch) in
                 guard !path.isEmpty else { throw SettingMismatch(expected: "a path") }
-                // A key, or a set of them, would be shown as the path that it is not.
+                // A key or key set in place of a path must not be shown as a path.
                 guard path.first(where: { !$0.isWhitespace }) != "{", !path.utf8.contains(UInt8(ascii: "\n")) else {
                     throw SettingMismatch(expected: "the path of a file, not what it holds", isSecret: true)
                 }
@@ -87,7 +87,7 @@ extension SettingFormat where Value == Duration {
     }
 }
 
-/// Of units of one size the first is written.
+/// Among units of the same size, the first is written.
 private typealias Units = [(name: String, factor: Int)]
 
 private let durationUnits: Units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
@@ -97,7 +97,7 @@ private let sizeUnits: Units = [
     ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30),
 ]
 
-/// A whole number times its unit; nil for anything else, what overflows included.
+/// A whole number times its unit; nil for anything else and on overflow.
 private func quantity(_ text: String, _ units: Units) -> Int? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     let name = text.dropFirst(digits.count)
@@ -106,7 +106,7 @@ private func quantity(_ text: String, _ units: Units) -> Int? {
     return overflow ? nil : product
 }
 
-/// With the largest unit of which it is a multiple.
+/// Writes the number in the largest unit that divides it.
 private func written(_ number: Int, _ units: Units) -> String {
     let fitting = units.filter { number >= $0.factor && number % $0.factor == 0 }
     let unit = fitting.max { $0.factor < $1.factor } ?? units[0]
@@ -115,14 +115,14 @@ private func written(_ number: Int, _ units: Units) -> String {
 
 extension SettingFormat where Value == JSONPointer {
     public static var pointer: Self {
-        // The whole document is no member of one.
+        // An empty pointer is the whole document, not a member.
         Self(expected: "a JSON Pointer such as /aps/alert/body") { $0.isEmpty ? nil : JSONPointer($0) }
     }
 }
 
 /// How a scalar is read and written: `.bool`, `.duration`, `.choice(Mode.self)`, or one of a stage's own.
 public struct SettingFormat<Value: Sendable>: Sendable {
-    /// `folder` is the one at which relative paths start.
+    /// `folder` is where relative paths start.
     package let parse: @Sendable (_ text: String, _ folder: String) throws(SettingMismatch) -> Value
     let render: @Sendable (Value) -> String
     let isSecret: Bool
@@ -140,7 +140,7 @@ extension SettingFormat {
         self.init(parse: { text, _ throws(SettingMismatch) in try parse(text) }, render: render, isSecret: false)
     }
 
-    /// Of what is made of a text, or nil of one that does not say any.
+    /// A format whose `make` returns nil for a text that is not one of its values.
     package init(
         expected: String, candidates: [String] = [], _ make: @escaping @Sendable (String) -> Value?,
         render: @escaping @Sendable (Value) -> String
@@ -156,7 +156,7 @@ extension SettingFormat {
 }
 
 extension SettingFormat where Value: CustomStringConvertible {
-    /// Of what is written as it describes itself.
+    /// A format whose values are written as their `description`.
     package init(expected: String, candidates: [String] = [], _ make: @escaping @Sendable (String) -> Value?) {
         self.init(expected: expected, candidates: candidates, make, render: \.description)
     }
@@ -168,8 +168,8 @@ public struct SettingMismatch: Error {
     package let candidates: [String]
     let isSecret: Bool
 
-    /// `expected` is a noun with an example, such as "a duration such as 30s". The nearest of `candidates` is offered.
-    /// Where the text may be a secret, problems do not quote it.
+    /// `expected` is a noun with an example, such as "a duration such as 30s". The nearest of `candidates` is
+    /// suggested. With `isSecret`, problems do not quote the text.
     public init(expected: String, candidates: [String] = [], isSecret: Bool = false) {
         self.expected = expected
         self.candidates = candidates
