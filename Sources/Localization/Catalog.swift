@@ -4,7 +4,7 @@ import CPushmillAllocations
 package final class Catalog: Sendable {
     let tables: [LocaleTable]
     private let matcher: LocaleMatcher
-    /// For each table those to ask in turn: itself, its truncations, the default.
+    /// For each table, the tables to search in order: itself, its truncations, the default.
     fileprivate let searches: [[LocaleSearch]]
     private let defaultTable: Int
     package let warnings: [CatalogProblem]
@@ -37,17 +37,17 @@ package final class Catalog: Sendable {
                     table: .passUnretained($0), isOfItsLanguage: $0.locale.language == table.locale.language)
             }
         }
-        // Reading took twice the memory of what was read.
+        // Reading took twice the memory of its result: free memory goes back to the system.
         pushmill_allocations_give_back()
     }
 
-    /// What whose wishes cannot be served gets.
+    /// The choice for recipients whose wishes cannot be served.
     package var defaultChoice: LocaleChoice { LocaleChoice(catalog: self, table: defaultTable) }
 
-    /// Bytes. No person's list is longer.
+    /// The most bytes of a list of wishes. No person's list is longer.
     package static let longestWishes = 512
 
-    /// What serves a BCP 47 tag or an Accept-Language list. Slow: `LocalizeStage` remembers it.
+    /// The choice for a BCP 47 tag or an Accept-Language list. Slow: `LocalizeStage` caches it.
     package func choice(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
         guard !wishes.isEmpty, wishes.count <= Self.longestWishes, let match = matcher.bestMatch(for: wishes) else {
             return defaultChoice
@@ -61,16 +61,16 @@ package final class Catalog: Sendable {
 
 /// One table in which a key is looked for.
 private struct LocaleSearch {
-    /// The catalog holds on to it: counting its holders with every message would cost more than what is found in it.
+    /// The catalog owns it: reference counting for every message would cost more than what is found in it.
     let table: Unmanaged<LocaleTable>
     let isOfItsLanguage: Bool
 }
 
-/// What serves a recipient's list of locales. One object, so that a message holds on to one.
+/// The tables and the number format for a recipient's list of locales. One object, so a message retains only one.
 package final class LocaleChoice: Sendable {
     package let catalog: Catalog
     private let searches: [LocaleSearch]
-    /// How the recipient's region writes the numbers in texts of the table's language; nil for the texts' own way.
+    /// How the recipient's region writes numbers in texts of the table's language; nil for the texts' own way.
     private let numbers: NumberSymbols?
 
     init(catalog: Catalog, table: Int, numbers: NumberSymbols? = nil) {
@@ -79,7 +79,7 @@ package final class LocaleChoice: Sendable {
         self.numbers = numbers
     }
 
-    /// Appends the translation of a key; only if it is `ok`, what was appended is of use.
+    /// Appends the translation of a key. The appended text is valid only if the result is `ok`.
     package func localize(
         _ key: UnsafeBufferPointer<UInt8>, _ arguments: UnsafeBufferPointer<FormatArgument>,
         to output: inout FormatOutput
@@ -103,8 +103,8 @@ package final class LocaleChoice: Sendable {
 
 package enum Localization {
     case ok
-    /// No locale that counts here has the key.
+    /// None of the locales searched has the key.
     case missing
-    /// Too few, or not the numbers that the translation needs.
+    /// There are too few arguments, or they are not the numbers that the translation needs.
     case wrongArguments
 }

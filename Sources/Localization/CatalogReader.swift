@@ -2,14 +2,14 @@ import FoundationEssentials
 import Glibc
 import PushmillPayload
 
-/// Makes tables of catalog files, and goes on after what is wrong.
+/// Makes tables from catalog files, and goes on after an error.
 package struct CatalogReader {
-    /// Of all files, where a whole folder was read.
+    /// The tables of all files, if a whole folder was read.
     private(set) var tables: [LocaleTable] = []
     private(set) var problems: [CatalogProblem] = []
-    /// What is not as it should be, and serves all the same.
+    /// Mistakes that do not keep the catalog from being used.
     private(set) var warnings: [CatalogProblem] = []
-    /// Keys that no language but their own has to have.
+    /// Keys that are not to be translated.
     private(set) var untranslated: Set<ArraySlice<UInt8>> = []
     private var builders: [LocaleName: TableBuilder] = [:]
     private var locales: [String: LocaleName] = [:]
@@ -17,13 +17,13 @@ package struct CatalogReader {
 
     package init() {}
 
-    /// What `Base.lproj` holds is in the base language. The first file that has a key counts.
+    /// Files in `Base.lproj` are in the base language. The first file that has a key takes precedence.
     static func read(folder: String, base: LocaleName) -> CatalogReader {
         var reader = CatalogReader()
         for file in CatalogFile.files(in: folder, base: base, problems: &reader.problems) {
             var status = stat()
             if stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO {
-                // To open it waits for who writes to it, maybe for ever.
+                // Opening it would wait for a writer, maybe forever.
                 reader.problems.append(CatalogProblem(file: file.path, message: "is a pipe, and no file"))
                 continue
             }
@@ -116,7 +116,7 @@ package struct CatalogReader {
         }
     }
 
-    /// A large catalog names each of its languages thousands of times.
+    /// Cached, because a large catalog names each of its languages thousands of times.
     private mutating func locale(_ tag: SourceString, _ source: SourceText) throws(CatalogProblem) -> LocaleName {
         let text = tag.string
         if let known = locales[text] { return known }
@@ -128,9 +128,9 @@ package struct CatalogReader {
     }
 }
 
-/// A file of a catalog's folder as an iOS team has it: `*.lproj/*.strings`, `*.lproj/*.stringsdict`, `*.xcstrings`.
+/// A file of a catalog's folder, as in an iOS project: `*.lproj/*.strings`, `*.lproj/*.stringsdict`, `*.xcstrings`.
 struct CatalogFile {
-    /// Where two of a table have a key, the first kind counts.
+    /// If two files of a table have a key, the earlier kind takes precedence.
     enum Kind: String, CaseIterable { case stringsdict, xcstrings, strings }
 
     let path: String
@@ -149,7 +149,7 @@ struct CatalogFile {
         self.locale = locale
     }
 
-    /// All files of a folder, those that count first in front. What cannot be looked at is a problem.
+    /// All files of a folder, in order of precedence. A folder that cannot be read is a problem.
     static func files(
         in folder: String, base: LocaleName, problems: inout [CatalogProblem]
     ) -> [CatalogFile] {
@@ -168,17 +168,17 @@ struct CatalogFile {
             let found = names(in: path, &problems).compactMap { CatalogFile($0, in: path, locale: locale) }
             if isBase { baseFiles += found } else { files += found }
         }
-        // A language may have but some of its tables in a folder of its own: `InfoPlist.strings`, say.
+        // A language may have only some of its tables in a folder of its own, such as `InfoPlist.strings`.
         let others = baseFiles.filter { baseFile in !files.contains { $0.isInPlace(of: baseFile) } }
         return (files + others).sorted { $0.rank < $1.rank }
     }
 
-    /// Where a language has a table of its own, that in `Base.lproj` is not looked at.
+    /// True if this file replaces one of `Base.lproj`: a language's own table takes precedence.
     private func isInPlace(of baseFile: CatalogFile) -> Bool {
         table == baseFile.table && (kind == .xcstrings || kind == baseFile.kind && locale == baseFile.locale)
     }
 
-    /// What folders of old projects are called.
+    /// The names of folders in old projects.
     private static let formerNames = [
         "arabic": "ar", "chinese": "zh-Hans", "danish": "da", "dutch": "nl", "english": "en", "finnish": "fi",
         "french": "fr", "german": "de", "italian": "it", "japanese": "ja", "korean": "ko", "norwegian": "nb",
@@ -186,12 +186,12 @@ struct CatalogFile {
         "turkish": "tr",
     ]
 
-    /// The table that a loc-key means comes first, the others by name.
+    /// The table that loc-keys refer to comes first, the others by name.
     private var rank: (String, Int) {
         (table == "Localizable" ? "" : table, Kind.allCases.firstIndex(of: kind) ?? 0)
     }
 
-    /// Without hidden ones: archives from a Mac have `._Localizable.strings` beside the file, and editors their locks.
+    /// Leaves out hidden files, such as `._Localizable.strings` in archives from a Mac, and the lock files of editors.
     private static func names(in folder: String, _ problems: inout [CatalogProblem]) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()

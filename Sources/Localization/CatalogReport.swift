@@ -1,6 +1,6 @@
-/// What translators still have to do, held against the language that the app is developed in.
+/// What translators still have to do, compared with the language that the app is developed in.
 package struct CatalogReport: Sendable {
-    /// The kinds of findings, by the names that a command line has for them.
+    /// The kinds of findings, by their names on the command line.
     package enum Kind: String, CaseIterable, Sendable {
         case unreadable, warning, missing, arguments
         case textForPlural = "text-for-plural"
@@ -28,9 +28,9 @@ package struct CatalogReport: Sendable {
         package let findings: [Finding]
     }
 
-    /// What cannot be read. Where there is something, the locales are told without it.
+    /// What cannot be read; `locales` are reported without it.
     package let problems: [CatalogProblem]
-    /// What serves, and should be mended all the same.
+    /// What can be used, but should be fixed.
     package let warnings: [CatalogProblem]
     package let locales: [Locale]
 
@@ -64,7 +64,7 @@ package struct CatalogReport: Sendable {
         }
     }
 
-    /// Arguments that choose a plural form in another locale: what is text takes `other` there.
+    /// Arguments used as text that choose a plural form in another locale: a text takes `other` there.
     private static func textsForPlurals(_ table: LocaleTable, _ tables: [LocaleTable]) -> [Finding] {
         table.keys.flatMap { key, entry -> [Finding] in
             table.arguments(of: entry, .text).sorted().compactMap { argument in
@@ -79,8 +79,8 @@ package struct CatalogReport: Sendable {
         }
     }
 
-    /// Held against the development language or, where that lacks the key, against the first locale that has it; and the
-    /// plural forms that the language needs for the counts that people meet.
+    /// Compares a locale with the development language or, if that lacks the key, with the first locale that has it.
+    /// Also finds missing plural forms that the language needs for the counts that people meet.
     private static func differences(
         _ table: LocaleTable, _ base: LocaleTable, _ tables: [LocaleTable]
     ) -> [Finding] {

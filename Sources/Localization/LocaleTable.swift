@@ -26,9 +26,8 @@ package final class LocaleTable: Sendable {
         index.find(key, hash: hash, in: programs.text).map { index.entries[$0] }
     }
 
-    /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where the
-    /// arguments are not what the translation needs. What it does not need is ignored: translations of one key use
-    /// different numbers of them.
+    /// Appends the text, with `regional` numbers if given. False, with only a part appended, if the arguments are not
+    /// what the translation needs. Surplus ones are ignored: translations of one key use different numbers of them.
     func append(
         _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, _ regional: NumberSymbols?,
         to output: inout FormatOutput
@@ -56,8 +55,8 @@ package final class LocaleTable: Sendable {
         Set(programs.allPieces(from: entry.program).filter { $0.kind == kind }.map(\.argument))
     }
 
-    /// What a translation expects of its arguments, by specifiers that are usual for their kinds. One that is used twice is
-    /// what asks more of it.
+    /// What a translation expects of its arguments, as the usual specifiers of their kinds. An argument that is used
+    /// twice has the more demanding kind.
     func signature(of entry: KeyIndex.Entry) -> String {
         var kinds = [Int](repeating: 0, count: entry.argumentCount)
         for piece in programs.allPieces(from: entry.program) {
@@ -76,15 +75,15 @@ package final class LocaleTable: Sendable {
     }
 }
 
-/// A locale's table in the making.
+/// Builds the table of a locale.
 struct TableBuilder {
     private var programs = FormatPrograms()
     private var index = KeyIndex()
     /// Which file each entry is from.
     private var origins: [Int] = []
 
-    /// Compiles a translation. An earlier file's comes first; where a file has a key twice, the last counts, and the
-    /// answer is true.
+    /// Compiles a translation. An earlier file takes precedence; if a file has a key twice, the last one counts and the
+    /// result is true.
     mutating func add(
         _ template: Template, for key: SourceString, from source: SourceText, number file: Int,
         warnings: inout [CatalogProblem]
@@ -127,7 +126,7 @@ struct KeyIndex {
     }
 
     private(set) var entries: [Entry] = []
-    /// One more than the place in `entries`; 0 is free.
+    /// Each is a place in `entries` plus 1; 0 is free.
     private var slots = [UInt32](repeating: 0, count: 8)
 
     static func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 { ByteHash.hash(UnsafeRawBufferPointer(key)) }
@@ -167,7 +166,7 @@ struct KeyIndex {
         entries[place].argumentCount = argumentCount
     }
 
-    /// Gives back what growing has set aside.
+    /// Releases unused capacity.
     mutating func trim() { entries = entries.withUnsafeBufferPointer { Array($0) } }
 
     func key(of entry: Entry, in text: [UInt8]) -> ArraySlice<UInt8> {

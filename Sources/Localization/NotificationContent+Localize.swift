@@ -1,8 +1,8 @@
 package import PushmillPayload
 
-/// More text than any payload may have is not worth its memory.
+/// In bytes. More text than any payload may have is not worth its memory.
 private let maximumTextCount = 1 << 20
-/// What is tried first is on the stack.
+/// In bytes. The first attempt uses the stack.
 private let firstTextCount = 1024
 
 extension NotificationContent {
@@ -10,7 +10,7 @@ extension NotificationContent {
         withLocalizationKey(of: text) { !$0.isEmpty } ?? false
     }
 
-    /// Sets the text to the translation of its key. Whatever else comes of it, the key stays.
+    /// Sets the text to the translation of its key. If that fails, the key stays.
     package mutating func localize(
         _ text: AlertText, key: JSONNode, arguments: JSONNode?, for choice: LocaleChoice
     ) -> Localization {
@@ -33,7 +33,7 @@ extension NotificationContent {
         return .wrongArguments
     }
 
-    /// Nil where the arguments take more memory.
+    /// Nil if the arguments need more memory.
     private func translate(
         _ key: JSONNode, _ list: JSONNode?, _ capacity: Int, for choice: LocaleChoice, to output: inout FormatOutput
     ) -> Localization? {
@@ -41,7 +41,7 @@ extension NotificationContent {
             return translate(key, UnsafeBufferPointer(start: nil, count: 0), for: choice, to: &output)
         }
         guard document.kind(of: list) == .array else { return .wrongArguments }
-        // No text is longer than it is spelled.
+        // No text is longer than its spelling in JSON.
         let capacity = capacity == firstTextCount ? capacity : document.renderedByteCount(of: list)
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
             withUnsafeTemporaryAllocation(of: FormatArgument.self, capacity: FormatArgument.maximumCount) { arguments in
@@ -63,8 +63,8 @@ extension NotificationContent {
         } ?? .missing
     }
 
-    /// Gives the number of arguments: those up to the first that is neither a string nor a number, and no more than a format
-    /// can name.
+    /// Reads the arguments up to the first that is neither a string nor a number, and no more than a format can name.
+    /// Returns their number.
     private func read(
         _ list: JSONNode, to arguments: UnsafeMutableBufferPointer<FormatArgument>, texts: inout FormatOutput
     ) -> Int {
@@ -90,7 +90,7 @@ extension NotificationContent {
 }
 
 extension JSONDocument {
-    /// A string's text, or a number as it is spelled. False for any other kind.
+    /// Appends a string's text, or a number as it is spelled. False for any other kind.
     fileprivate func appendText(of node: JSONNode, to output: inout FormatOutput) -> Bool {
         let isString = withText(of: node) { text in text.withUnsafeBufferPointer { output.append($0) } } != nil
         if isString { return true }

@@ -1,8 +1,8 @@
-/// Compiles one translation. Variables are compiled where they are used, because their arguments depend on it. A specifier
-/// that nobody knows leaves its text to the device, as one does that no push can carry: a catalog holds all texts of an
-/// app, and some are formats for other functions than those of strings.
+/// Compiles one translation. Variables are compiled where they are used, because their arguments depend on the place. A
+/// text with a specifier that is unknown, or that no push can carry, is left to the device: a catalog holds all texts
+/// of an app, and some are formats for other functions than those of strings.
 struct FormatCompiler {
-    /// Expansion within expansion; and the size of what comes of it, since one may name the next many times.
+    /// Limits of nested expansion and of its result, since a variable may name the next one many times.
     private static let maximumDepth = 8
     private static let maximumPieces = 4096
     private static let maximumBytes = 1 << 20
@@ -36,7 +36,7 @@ struct FormatCompiler {
         }
     }
 
-    /// Where a format stands: what its first specifier without a position refers to, and in which variable.
+    /// Where a format is used: the argument of its first specifier without a position, and the variables around it.
     private struct Context {
         var argument = 0
         var path: [Template.Variable] = []
@@ -91,7 +91,7 @@ struct FormatCompiler {
 
     private mutating func warn(_ specifier: String, at offset: Int) {
         let warning = source.problem(at: offset, "unknown specifier \(specifier): the text is left to the device")
-        // What is expanded many times is told once.
+        // A text that is expanded many times is reported once.
         if warnings.last != warning { warnings.append(warning) }
     }
 
@@ -131,7 +131,7 @@ struct FormatCompiler {
         return index
     }
 
-    /// The argument chooses or, for forms without a variable of their own, the first number in `other`.
+    /// Chosen by the argument or, for forms without a variable of their own, by the first number in `other`.
     private mutating func compile(
         _ forms: PluralForms, argument: Int?, _ context: Context
     ) throws(CatalogProblem) -> FormatPiece {
@@ -178,7 +178,7 @@ struct FormatCompiler {
         }
     }
 
-    /// The argument of a program's first number; the first of all where there is none.
+    /// The argument of a program's first number; the first argument if there is no number.
     private func firstNumber(from program: UInt32) -> Int {
         let pieces = programs.pieces[Int(program)...].prefix { $0.kind != .end }
         return pieces.first { $0.kind == .integer || $0.kind == .float }.map { Int($0.argument) } ?? 0

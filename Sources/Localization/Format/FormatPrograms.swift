@@ -1,20 +1,20 @@
 struct FormatPrograms {
-    /// What is literal in the formats, and the keys.
+    /// The literal parts of the formats, and the keys.
     private(set) var text: [UInt8] = []
     private(set) var pieces: [FormatPiece] = []
-    /// Where programs start, six to a plural, by category; `absent` for a form that is not there.
+    /// The starts of programs, six for each plural, by category; `absent` for a missing form.
     private(set) var choices: [UInt32] = []
 
     static let absent = UInt32.max
 
-    /// Gives the start of the text added.
+    /// Returns the start of the appended text.
     mutating func append(_ bytes: some Collection<UInt8>) -> UInt32 {
         let start = UInt32(text.count)
         text.append(contentsOf: bytes)
         return start
     }
 
-    /// Gives the program's start.
+    /// Returns the program's start.
     mutating func append(program: [FormatPiece]) -> UInt32 {
         let start = UInt32(pieces.count)
         pieces += program
@@ -22,21 +22,21 @@ struct FormatPrograms {
         return start
     }
 
-    /// Gives the start of the six choices added.
+    /// Returns the start of the six appended choices.
     mutating func append(choices forms: [UInt32]) -> UInt32 {
         let start = UInt32(choices.count)
         choices += forms
         return start
     }
 
-    /// Gives back what growing has set aside.
+    /// Releases unused capacity.
     mutating func trim() {
         text = text.withUnsafeBufferPointer { Array($0) }
         pieces = pieces.withUnsafeBufferPointer { Array($0) }
         choices = choices.withUnsafeBufferPointer { Array($0) }
     }
 
-    /// The pieces of a program and of all that it chooses among.
+    /// The pieces of a program and of all its plural forms.
     func allPieces(from program: UInt32) -> [FormatPiece] {
         pieces[Int(program)...].prefix { $0.kind != .end }.flatMap { piece -> [FormatPiece] in
             guard piece.kind == .plural else { return [piece] }
@@ -56,13 +56,13 @@ struct FormatPiece {
         case end
         /// Bytes `start ..< start + count` of the table's text.
         case literal
-        /// An argument as it is.
+        /// An argument as text.
         case text
         case integer
         case float
-        /// Another program, chosen by an argument: of the six from `start` in the table's choices.
+        /// Another program, chosen by an argument from the six that start at `start` in the table's choices.
         case plural
-        /// A specifier that no push can serve: the translation is for the device.
+        /// A specifier that no push can serve: the translation is left to the device.
         case unservable
     }
 

@@ -1,8 +1,8 @@
 import PushmillPayload
 
 extension LocaleTable {
-    /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where an
-    /// argument is not of the kind that the format needs; there must be as many as the compiler has counted.
+    /// Appends the text, with `regional` numbers if given. False, with only a part appended, for an argument of the
+    /// wrong kind or an unservable piece. All arguments that the compiler counted must be there.
     func append(
         program: UInt32, _ arguments: UnsafeBufferPointer<FormatArgument>, _ regional: NumberSymbols?,
         to output: inout FormatOutput
@@ -24,7 +24,7 @@ extension LocaleTable {
             case .integer:
                 guard case .integer(let magnitude, let isNegative)? = arguments[Int(piece.argument)].number
                 else { return false }
-                // Not whichever of the two: their holders would be counted.
+                // Not `regional ?? numbers`, which would retain the result.
                 if let regional {
                     regional.append(magnitude, isNegative: isNegative, piece.layout, to: &output)
                 } else {
@@ -42,7 +42,7 @@ extension LocaleTable {
         }
     }
 
-    /// A form for zero serves 0 in every language; what has no form of its own, or is no number, takes `other`.
+    /// A form for zero serves 0 in every language. A missing form, or an argument that is no number, means `other`.
     private func form(for number: FormatNumber?, from start: Int) -> UInt32 {
         let other = programs.choices[start + Int(PluralCategory.other.rawValue)]
         guard let number else { return other }
@@ -56,7 +56,7 @@ extension LocaleTable {
         guard layout.width > 0 || layout.precision != nil else {
             return output.append(text)
         }
-        // The limit is an `Int`: the largest precision would cut a text that has a width alone.
+        // An `Int`, because the largest precision as the default would cut a text that has only a width.
         let limit = layout.precision.map { Int($0) } ?? Int.max
         let scalars = String(decoding: text, as: UTF8.self).unicodeScalars.prefix(limit)
         let padding = max(0, Int(layout.width) - scalars.count)
@@ -66,7 +66,7 @@ extension LocaleTable {
     }
 }
 
-/// An argument of a localization, as UTF-8: a number is one by how it is spelled, in quotes or not.
+/// An argument of a localization, in UTF-8. Its spelling makes it a number, in quotes or not.
 package struct FormatArgument {
     /// The highest position.
     static let maximumCount = 32
@@ -76,7 +76,7 @@ package struct FormatArgument {
     var number: FormatNumber? { FormatNumber(bytes) }
 }
 
-/// A number out of a text such as `-12`, `1.5` or `1e3`.
+/// A number read from a text such as `-12`, `1.5` or `1e3`.
 enum FormatNumber {
     case integer(magnitude: UInt64, isNegative: Bool)
     case fraction(Double)
@@ -91,7 +91,7 @@ enum FormatNumber {
         guard text.count < 400, text.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }),
             let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite
         else { return nil }
-        // Whole ones are integers, as far as a double is exact.
+        // Whole values are integers, as far as a double is exact.
         let isWhole = value == value.rounded() && abs(value) < 0x1p53
         self = isWhole ? .integer(magnitude: UInt64(abs(value)), isNegative: value < 0) : .fraction(value)
     }
@@ -104,16 +104,16 @@ enum FormatNumber {
     }
 }
 
-/// Text being put together in borrowed memory. What does not fit is not written, only noticed.
+/// Text put together in borrowed memory. What does not fit is not written and sets `isFull`.
 package struct FormatOutput: ~Copyable {
     private let memory: UnsafeMutableBufferPointer<UInt8>
     private var count = 0
-    /// The text is cut: more memory is needed.
+    /// The text was cut: more memory is needed.
     package private(set) var isFull = false
 
     package init(_ memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = memory }
 
-    /// Lives as long as the memory.
+    /// Valid as long as the memory.
     package var text: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: memory[..<count]) }
 
     mutating func append(_ byte: UInt8) {
@@ -129,7 +129,7 @@ package struct FormatOutput: ~Copyable {
         count += bytes.count
     }
 
-    /// As much of the text as there is room for, to the end of a character's code.
+    /// Appends as much of the text as there is room for, without splitting the encoding of a character.
     package mutating func append(startOf text: UnsafeBufferPointer<UInt8>) {
         var room = min(text.count, memory.count - count)
         guard room < text.count else { return append(text) }

@@ -6,12 +6,12 @@ struct FormatSpecifier {
         case variable(ArraySlice<UInt8>)
         /// `%arg`
         case argument
-        /// One argument. Unservable: printf knows it, but no push can carry it: `%x`, `%c`, `%p`, `%*d` and the like.
+        /// One argument. `unservable` is known to printf, but no push can carry it, such as `%x`, `%c`, `%p` or `%*d`.
         case piece(FormatPiece.Kind)
     }
 
     var conversion: Conversion
-    /// From 1, where it is written.
+    /// From 1; nil if not written.
     var position: Int?
     var layout = FormatLayout()
 
@@ -55,7 +55,7 @@ struct FormatSpecifierParser {
 
     var next: UInt8? { at < text.endIndex ? text[at] : nil }
 
-    /// True for what somebody must have meant as a part of a specifier.
+    /// True for a byte that must have been meant as a part of a specifier.
     static func isTelling(_ byte: UInt8) -> Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || "$#@".utf8.contains(byte)
     }
@@ -66,7 +66,7 @@ struct FormatSpecifierParser {
         return true
     }
 
-    /// Nil for none, or too large a number.
+    /// Nil without digits. A number over the limit sets `isOutOfRange`.
     private mutating func number(upTo limit: Int) -> Int? {
         var value: Int?
         while let digit = next.map({ Int($0) - 0x30 }), (0...9).contains(digit) {
@@ -77,7 +77,7 @@ struct FormatSpecifierParser {
         return value
     }
 
-    /// Nil, with `at` where it got stuck, for what is no specifier.
+    /// Nil if it is not a specifier; `at` is then where parsing stopped.
     mutating func parse() -> FormatSpecifier? {
         if take("%") { return FormatSpecifier(conversion: .percent) }
         if text[at...].starts(with: "arg".utf8) {
@@ -125,9 +125,9 @@ struct FormatSpecifierParser {
             case UInt8(ascii: "0"): layout.hasZeros = true
             case UInt8(ascii: "+"): layout.sign = .plus
             case UInt8(ascii: " "): if layout.sign != .plus { layout.sign = .space }
-            // Groups are what a locale's numbers have anyway.
+            // A locale's numbers are grouped anyway.
             case UInt8(ascii: "'"): break
-            // Means something to `%x` and the like only.
+            // Only `%x` and the like use it.
             case UInt8(ascii: "#"): isUnservable = true
             default: return (layout, isUnservable)
             }

@@ -1,16 +1,16 @@
-/// Finds the one of an app's locales that iOS would choose for a recipient's list: the nearest one to the first wish
-/// that any serves, where near is what few steps to a common parent lead to.
+/// Finds the locale of an app that iOS would choose for a recipient's list: the one nearest to the first wish that any
+/// locale serves. Near means few steps to a common parent.
 package struct LocaleMatcher: Sendable {
     private let candidates: [Candidate]
 
     private struct Candidate {
         let name: LocaleName
         let parents: [String]
-        /// One step more to its parents for a region other than the language's own.
+        /// 1 for a region other than the language's own, which is one step farther from its parents; else 0.
         let firstStep: Int
     }
 
-    /// Between equally good ones the first wins.
+    /// Among equally good locales, the first wins.
     package init(_ locales: [LocaleName]) {
         candidates = locales.map { name in
             let isForeign = !name.region.isEmpty && !name.isOfUsualRegion && name.baseName != "es_MX"
@@ -18,13 +18,13 @@ package struct LocaleMatcher: Sendable {
         }
     }
 
-    /// Brazil's Portuguese is for a reader of Portugal's only when nothing else in the list is there.
+    /// Brazil's Portuguese serves a reader of Portugal's only if no other wish in the list can be served.
     private static let lastResort = 100
 
-    /// Which of the locales, and the first wish that any serves, whose region is the recipient's.
+    /// The index of the locale, and the first wish that any locale serves; its region is the recipient's.
     package typealias Match = (index: Int, wish: LocaleName)
 
-    /// What serves a BCP 47 tag or an Accept-Language list; nil if nothing does.
+    /// The locale that serves a BCP 47 tag or an Accept-Language list; nil if none does.
     package func bestMatch(for list: UnsafeBufferPointer<UInt8>) -> Match? {
         let wishes = Self.wishes(in: list)
         var spare: Match?
@@ -49,7 +49,7 @@ package struct LocaleMatcher: Sendable {
         return best
     }
 
-    /// Nil where they have no parent in common.
+    /// Nil if they have no parent in common.
     private static func distance(from wish: LocaleName, _ parents: [String], to candidate: Candidate) -> Int? {
         if parents[0] == candidate.parents[0] { return 0 }
         for (steps, parent) in parents.enumerated() {
@@ -61,8 +61,8 @@ package struct LocaleMatcher: Sendable {
         return nil
     }
 
-    /// For a text of some other region: the last wish in its language that is there by its very name. Chinese is left
-    /// alone, as iOS does.
+    /// For a locale of another region: the last wish in its language that a locale matches exactly. Chinese is
+    /// excluded, as on iOS.
     private func exactSibling(of index: Int, _ wishes: [LocaleName]) -> Int? {
         let found = candidates[index].name
         guard !found.region.isEmpty, found.language != "zh" else { return nil }
@@ -73,10 +73,10 @@ package struct LocaleMatcher: Sendable {
         return nil
     }
 
-    /// The tags, the most wanted first; without those that are no tags, or not wanted at all.
+    /// The tags, the most wanted first, without invalid ones and those of weight 0.
     static func wishes(in list: UnsafeBufferPointer<UInt8>) -> [LocaleName] {
         let items = list.split(separator: UInt8(ascii: ",")).compactMap { item -> (wish: LocaleName, weight: Double)? in
-            // A device's own identifier has keywords at its end: `th_TH@calendar=gregorian;numbers=latn`.
+            // A device's own identifier may end in keywords: `th_TH@calendar=gregorian;numbers=latn`.
             let sides = String(decoding: item, as: UTF8.self).filter { $0 != " " && $0 != "\t" }
                 .split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
             let parts = sides[0].split(separator: ";", omittingEmptySubsequences: false)
@@ -84,13 +84,13 @@ package struct LocaleMatcher: Sendable {
             guard let wish = LocaleName(tag), let weight = weight(parts.dropFirst()), weight > 0 else { return nil }
             return (wish, weight)
         }
-        // A sort that keeps equally wanted ones in their order.
+        // A stable sort: wishes of equal weight keep their order.
         return items.enumerated().sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
             .map(\.element.wish)
     }
 
-    /// Puts the script where a tag has it: Java's names have it last (`zh_TW_#Hant_x-java`), and those of POSIX behind
-    /// what the text is encoded in (`sr_RS.UTF-8@latin`).
+    /// Moves the script to its place in a tag: Java's names have it last (`zh_TW_#Hant_x-java`), and POSIX names after
+    /// the encoding (`sr_RS.UTF-8@latin`).
     private static func tag(_ name: Substring, modifier: Substring) -> String {
         let sides = name.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         let own = sides[0].prefix { $0 != "." }.split(omittingEmptySubsequences: false) { "_-".contains($0) }
@@ -98,7 +98,7 @@ package struct LocaleMatcher: Sendable {
         var others = own.dropFirst()
         var script = modifier
         if sides.count > 1 {
-            // Variants of Java's are none of a tag's: `th_TH_TH_#u-nu-thai`.
+            // Java's variants are not those of a tag: `th_TH_TH_#u-nu-thai`.
             others = others.prefix(1).filter { !$0.isEmpty }[...]
             script = sides[1].prefix { !"_-".contains($0) }
         }
@@ -113,7 +113,7 @@ package struct LocaleMatcher: Sendable {
     }
 }
 
-/// Whose texts serve a locale next, as iOS has it: CLDR's parents, and those that Apple puts before them.
+/// The locales whose texts serve another next, as on iOS: CLDR's parents, and those that Apple puts before them.
 enum LocaleParents {
     /// The locale itself without variants and keywords, its parent, and so on.
     static func chain(of locale: LocaleName) -> [String] {
@@ -127,7 +127,7 @@ enum LocaleParents {
         guard let end = name.lastIndex(of: "_") else { return nil }
         let shorter = String(name[..<end])
         let last = name[name.index(after: end)...]
-        // What is written in another script than the language usually is, readers of that do not read.
+        // Not for a locale in an unusual script: its readers do not read the language's usual one.
         guard last.count != 4 || LocaleName.usualScript(of: shorter) == String(last) else { return nil }
         return shorter
     }
@@ -145,7 +145,7 @@ enum LocaleParents {
         return parents
     }()
 
-    /// The regions whose parent is none of their truncations.
+    /// The regions whose parent is not one of their truncations.
     private static let regions = [
         (
             "en_GB",

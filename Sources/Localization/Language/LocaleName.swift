@@ -4,8 +4,8 @@ import CPushmillICU
 package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
     /// As written, with hyphens.
     package let description: String
-    /// Canonical: two names of one locale have the same. An alias gives way to what it stands for, and a script is
-    /// there where the region has another than the language alone (`zh_Hant_TW`).
+    /// Canonical: all names of a locale have the same one. An alias is replaced by its target, and the script is
+    /// included if the region has another than the language alone (`zh_Hant_TW`).
     package let icuName: String
     /// What `icuName` begins with.
     let language: String
@@ -15,7 +15,7 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
 
     package static let english = LocaleName(Parts("en"), description: "en")
 
-    /// Takes underscores for hyphens, as folders have them (`pt_BR.lproj`). Nil for what is no language tag.
+    /// Accepts underscores for hyphens, as in folder names (`pt_BR.lproj`). Nil if it is not a language tag.
     package init?(_ text: some StringProtocol) {
         let tag = String(text.map { $0 == "_" ? "-" : $0 })
         var status = U_ZERO_ERROR
@@ -39,7 +39,7 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
         region = parts.region
     }
 
-    /// From the next shorter one on: `zh-Hant-HK` has `zh-Hant`, `zh`; and so has `zh-HK`, which is the same locale.
+    /// Ever shorter names: `zh-Hant-HK` has `zh-Hant`, `zh`; and so has `zh-HK`, which is the same locale.
     package var truncations: [LocaleName] {
         guard let hyphen = description.lastIndex(of: "-"), let shorter = LocaleName(description[..<hyphen]) else {
             return []
@@ -54,7 +54,7 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
     /// Without variants and keywords.
     var baseName: String { Self.joined(language, script, region) }
 
-    /// The region is the one that most speakers of the language live in.
+    /// True if the region is the one that most speakers of the language live in.
     var isOfUsualRegion: Bool { Parts(Self.joined(language, script)).likely?.region == region }
 
     private static func joined(_ subtags: String...) -> String {
@@ -96,7 +96,7 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
             }
         }
 
-        /// What the name says itself counts before what the alias brings along.
+        /// The name's own script and region take precedence over the alias's.
         mutating func replaceLanguage(by alias: String) {
             let other = Parts(alias)
             language = other.language
@@ -115,7 +115,7 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What ICU writes; nil where it writes nothing.
+/// The text that ICU writes; nil if it writes none.
 func icuText(_ write: (UnsafeMutablePointer<CChar>) -> Int32) -> String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(ULOC_FULLNAME_CAPACITY)) { text in
         guard let base = text.baseAddress else { return nil }

@@ -1,7 +1,7 @@
 import CPushmillICU
 import Glibc
 
-/// How a locale writes numbers: taken from ICU once, because its own formatters serve one thread at a time.
+/// How a locale writes numbers. Taken from ICU once, because ICU's own formatters serve one thread at a time.
 package final class NumberSymbols: Sendable {
     /// A text and its length in characters.
     struct Symbol: Sendable {
@@ -83,7 +83,7 @@ extension NumberSymbols {
         }
     }
 
-    /// Takes ASCII digits, and how many of them there have to be before the separator: one, if that is nil.
+    /// Takes ASCII digits; `least` is how many there must be before the separator, nil for one.
     private func append(
         _ whole: UnsafeBufferPointer<UInt8>, fraction: UnsafeBufferPointer<UInt8>, _ isNegative: Bool, least: Int?,
         _ layout: FormatLayout, to output: inout FormatOutput
@@ -93,7 +93,7 @@ extension NumberSymbols {
         let fillsWithZeros = layout.fillsWithZeros && least == nil
         let least = least ?? 1
         var count = max(whole.count, least)
-        // What is filled up with zeros is a code rather than a count: groups would tear it apart.
+        // A number filled up with zeros is a code rather than a count: groups would tear it apart.
         let isGrouped = !fillsWithZeros && least <= 1 && primaryGroup > 0 && count > primaryGroup
         let groups = isGrouped ? 1 + (count - primaryGroup - 1) / secondaryGroup : 0
         let decimals = fraction.isEmpty ? 0 : decimalSeparator.characters + fraction.count

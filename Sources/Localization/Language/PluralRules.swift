@@ -1,8 +1,8 @@
 import CPushmillICU
 
-/// One language's way to choose a plural form, by ICU.
-// Unchecked: the handle is not changed after `init`, and ICU's selection, to which a message gives a number and nothing
-// else, only reads it.
+/// One language's rules for choosing a plural form, from ICU.
+// Unchecked: the handle does not change after `init`, and ICU's selection only reads it. A message gives the selection
+// only a number.
 package final class PluralRules: @unchecked Sendable {
     private let handle: OpaquePointer
 
@@ -17,8 +17,8 @@ package final class PluralRules: @unchecked Sendable {
 
     deinit { pushmill_icu_plural_rules_close(handle) }
 
-    /// The rules look at no more than the last six digits of a whole number, and at its being small: those are kept beyond
-    /// what a double holds exactly, and beyond 64 bits, which is as far as ICU counts. A double of that size is whole.
+    /// The rules look only at a whole number's last six digits and at its being small: both are kept for numbers beyond
+    /// what a double holds exactly, and beyond 64 bits, as far as ICU counts. A double of that size is whole.
     func category(of number: FormatNumber) -> PluralCategory {
         let magnitude =
             switch number {
@@ -30,7 +30,7 @@ package final class PluralRules: @unchecked Sendable {
         return PluralCategory(rawValue: place) ?? .other
     }
 
-    /// What counts up to a thousand need. Some languages have further forms, for fractions and for whole millions.
+    /// The categories for counts up to a thousand. Some languages have more, for fractions and for whole millions.
     var usualCategories: Set<PluralCategory> {
         Set((0...1000).map { category(of: .integer(magnitude: $0, isNegative: false)) })
     }

@@ -1,22 +1,22 @@
 import CPushmillICU
 
-/// The way a text runs, by its letters. UAX 9: the first that has a direction decides.
+/// The direction of a text, by its letters. As in UAX 9, the first one that has a direction decides.
 public struct TextDirection: Sendable, Equatable, RawRepresentable {
-    /// 0 where nothing has a direction; 1 left to right, 2 right to left; 4 is added where letters of the other direction
-    /// follow.
+    /// 0 if no letter has a direction, 1 for left to right, 2 for right to left; 4 is added if letters of the other
+    /// direction follow.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) { self.rawValue = rawValue & 7 }
 
     public static let none = TextDirection(rawValue: 0)
 
-    /// Of UTF-8; what is no UTF-8 has no direction.
+    /// Takes UTF-8; bytes that are not UTF-8 have no direction.
     public init(of text: Span<UInt8>) { self.init(text, upTo: 4) }
 
-    /// Of the first letter alone.
+    /// Looks only at the first letter that has a direction.
     package init(ofFirstLetterIn text: Span<UInt8>) { self.init(text, upTo: 1) }
 
-    /// Stops when it has found as much.
+    /// Stops once `found` is at least `enough`.
     private init(_ text: Span<UInt8>, upTo enough: UInt8) {
         var found: UInt8 = 0
         var at = 0
@@ -37,16 +37,16 @@ public struct TextDirection: Sendable, Equatable, RawRepresentable {
         self.init(rawValue: found)
     }
 
-    /// True if nothing runs against the letters of the other text; also where that has none. What has no letters itself, such
-    /// as a telephone number, runs from left to right.
+    /// True if no letter runs against the other text's direction, or that text has no letters. A text without letters
+    /// of its own, such as a telephone number, runs from left to right.
     package func agrees(with text: TextDirection) -> Bool {
         text.rawValue == 0 || rawValue < 4 && max(rawValue, 1) == text.rawValue & 3
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool { byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A }
 
-    /// The scalar that begins here and the bytes it takes. Only its direction counts, so that it is not checked for more
-    /// than being inside the text.
+    /// The scalar that begins here and the bytes it takes. Only its direction matters, so it is only checked for being
+    /// inside the text.
     private static func scalar(_ text: Span<UInt8>, _ start: Int) -> (UInt32, Int) {
         let first = UInt32(text[start])
         let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2

@@ -33,7 +33,7 @@ struct OldStyleReader {
         return Property(content: .dictionary(members), offset: start)
     }
 
-    /// Up to what is no key.
+    /// Reads members up to something that is not a key.
     private mutating func readMembers(
         depth: Int
     ) throws(CatalogProblem) -> [(key: SourceString, value: Property)] {
@@ -99,7 +99,7 @@ struct OldStyleReader {
         throw source.problem(at: start, "the string does not end")
     }
 
-    /// What follows a backslash.
+    /// Reads what follows a backslash.
     private mutating func readEscape(into text: inout [UInt8]) throws(CatalogProblem) {
         guard let letter = next else { return }
         at += 1
@@ -119,7 +119,7 @@ struct OldStyleReader {
         }
     }
 
-    /// Four hexadecimal digits, or a surrogate pair in two escapes.
+    /// Reads four hexadecimal digits, or a surrogate pair in two escapes.
     private mutating func readCodeUnits() throws(CatalogProblem) -> Unicode.Scalar {
         let start = at - 2
         var value = hexadecimal(4)
@@ -153,14 +153,14 @@ struct OldStyleReader {
             value = value << 3 | Int(digit - UInt8(ascii: "0"))
             at += 1
         }
-        // Beyond ASCII such an escape means a character of NEXTSTEP's own set.
+        // Beyond ASCII, such an escape means a character of NEXTSTEP's own character set.
         guard value < 0x80 else {
             throw source.problem(at: start, "an octal escape beyond \\177; write the character itself")
         }
         return UInt8(value)
     }
 
-    /// White space and both kinds of comments.
+    /// Skips white space and both kinds of comments.
     private mutating func skipBlank() throws(CatalogProblem) {
         while let byte = next {
             switch (byte, peek(1)) {

@@ -6,11 +6,11 @@ struct Property {
     enum Content {
         case dictionary([(key: SourceString, value: Property)])
         case string(ArraySlice<UInt8>)
-        /// An array, a number, a date or the like: nothing that a catalog has a use for.
+        /// An array, a number, a date or the like, for which a catalog has no use.
         case other
     }
 
-    /// Property lists this deep are no catalogs; the readers need not fear for their stacks.
+    /// No catalog is nested this deep; the limit protects the stacks of the readers.
     static let maximumDepth = 16
 
     let content: Content
@@ -29,7 +29,7 @@ struct Property {
     func member(_ name: StaticString) -> Property? { members?.first { $0.key == name }?.value }
 }
 
-/// Binary property lists, the form that Xcode gives catalogs inside an app. Nothing in them has a line.
+/// Binary property lists, the form that Xcode gives catalogs inside an app. They have no lines.
 extension Property: Decodable {
     static func read(binary source: SourceText) throws(CatalogProblem) -> Property {
         let decoder = PropertyListDecoder()
@@ -43,10 +43,10 @@ extension Property: Decodable {
 
     private struct TooLarge: Error {}
 
-    /// A value takes a byte where it is referred to; more come only of parts that are referred to again and again.
+    /// Each reference to a value takes at least a byte; more values come only from parts referred to repeatedly.
     private static let valuesInByte = 4
 
-    /// How many values more there may be.
+    /// How many more values may be decoded.
     private final class Allowance: Sendable {
         static let key = CodingUserInfoKey(rawValue: "allowance")
 
@@ -57,7 +57,7 @@ extension Property: Decodable {
         func take() -> Bool { left.subtract(1, ordering: .relaxed).newValue >= 0 }
     }
 
-    /// Such a list can refer to itself, and to one part many times, so this is where depth and number have to end.
+    /// A binary list can refer to itself, and to one part many times, so depth and number of values are limited here.
     init(from decoder: any Decoder) throws {
         let allowance = Allowance.key.flatMap { decoder.userInfo[$0] as? Allowance }
         guard decoder.codingPath.count < Self.maximumDepth, allowance?.take() != false else { throw TooLarge() }

@@ -1,12 +1,12 @@
-/// A catalog file as UTF-8, whatever encoding it was saved in, able to say where a byte stands.
+/// A catalog file converted to UTF-8, which can tell the line and column of a byte.
 struct SourceText {
     let file: String
     /// Valid UTF-8 without a byte order mark, except in a binary property list.
     let bytes: [UInt8]
-    /// Before each piece: a file may have a problem in each line, and is counted through once.
+    /// The counts before each piece. The file is counted once, since it may have a problem in each line.
     private let counts: [LineCount]
 
-    /// Reads UTF-8, or UTF-16 recognised by its byte order mark or by the zero byte beside the first character.
+    /// Reads UTF-8, or UTF-16 recognized by its byte order mark or by the zero byte beside the first character.
     init(file: String, contents: [UInt8]) throws(CatalogProblem) {
         self.file = file
         let isSound: Bool
@@ -32,7 +32,7 @@ struct SourceText {
         }
     }
 
-    /// A binary property list, which has no lines.
+    /// True for a binary property list, which has no lines.
     var isBinary: Bool { bytes.starts(with: "bplist".utf8) }
 
     func problem(at offset: Int, _ message: String) -> CatalogProblem {
@@ -43,7 +43,7 @@ struct SourceText {
         return CatalogProblem(file: file, line: count.line, column: count.column, message: message)
     }
 
-    /// As far as it is sound.
+    /// Converts the text as far as it is sound.
     private static func utf8(
         fromUTF16 encoded: ArraySlice<UInt8>, isBigEndian: Bool
     ) -> (text: [UInt8], isSound: Bool) {
@@ -60,23 +60,23 @@ struct SourceText {
     }
 }
 
-/// How far lines and columns were counted.
+/// Lines and columns counted up to a place in a text.
 private struct LineCount {
-    /// Bytes from one that is kept to the next.
+    /// The number of bytes between kept counts.
     static let step = 4096
 
     private(set) var line = 1
     private(set) var column = 1
     private var previous: UInt8 = 0
 
-    /// Before each piece of a text, and behind the last whole one.
+    /// The counts before each piece of a text, and after the last whole one.
     static func counts(of text: [UInt8]) -> [LineCount] {
         stride(from: step, through: text.count, by: step).reduce(into: [LineCount()]) { counts, end in
             counts.append(counts[counts.count - 1].counting(text[end - step..<end]))
         }
     }
 
-    /// Any of LF, CR and CR LF ends a line.
+    /// LF, CR and CR LF each end a line.
     func counting(_ bytes: ArraySlice<UInt8>) -> LineCount {
         var count = self
         for byte in bytes {
@@ -94,7 +94,7 @@ private struct LineCount {
     }
 }
 
-/// A text out of a catalog file, unescaped, and where it stands there.
+/// An unescaped text from a catalog file, and its place there.
 struct SourceString {
     let bytes: ArraySlice<UInt8>
     let offset: Int

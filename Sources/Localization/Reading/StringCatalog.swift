@@ -1,6 +1,6 @@
 import PushmillPayload
 
-/// Understands `.xcstrings` files: String Catalogs.
+/// Reads `.xcstrings` files: String Catalogs.
 struct StringCatalog {
     private let source: SourceText
     private let document: JSONDocument
@@ -27,7 +27,7 @@ struct StringCatalog {
         self.strings = strings
     }
 
-    /// Each key with its localizations by language, and whether it is to be translated.
+    /// Passes each key with its localizations by language, and whether it is to be translated.
     func forEachKey(
         _ body: (_ key: SourceString, _ isTranslated: Bool, _ localizations: [(SourceString, JSONNode)]) -> Void
     ) {
@@ -38,7 +38,7 @@ struct StringCatalog {
         }
     }
 
-    /// Nil for a localization that nobody has written yet, or of which a part that it needs is missing.
+    /// Nil if the localization has not been written yet, or lacks a part that it needs.
     func template(of localization: JSONNode) throws(CatalogProblem) -> Template? {
         guard let text = try text(of: localization) else { return nil }
         guard let substitutions = document.member("substitutions", of: localization) else {
@@ -72,7 +72,7 @@ struct StringCatalog {
         return Template.Variable(name: name, argument: position, specifier: specifier, forms: forms)
     }
 
-    /// Of what has a string unit or variations.
+    /// The text of a node with a string unit or variations; nil if it has neither.
     private func text(of node: JSONNode) throws(CatalogProblem) -> Template.Text? {
         if let unit = document.member("stringUnit", of: node) { return try value(of: unit).map { .plain($0) } }
         guard let variations = document.member("variations", of: node) else { return nil }
@@ -106,7 +106,7 @@ struct StringCatalog {
         return PluralForms(forms: forms, other: other)
     }
 
-    /// Nil for a unit without a text that is marked as new.
+    /// Nil for a unit that is marked as new and has no text.
     private func value(of unit: JSONNode) throws(CatalogProblem) -> SourceString? {
         let isNew = document.member("state", of: unit).flatMap(string).map { $0 == "new" } ?? false
         let value = document.member("value", of: unit).flatMap(string)

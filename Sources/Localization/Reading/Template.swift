@@ -1,4 +1,4 @@
-/// A translation as its file has it.
+/// A translation as written in its file.
 struct Template {
     enum Text {
         case plain(SourceString)
@@ -6,12 +6,12 @@ struct Template {
     }
 
     let text: Text
-    /// What `%#@name@` means in it.
+    /// The variables that `%#@name@` refers to in the text.
     var variables: [Variable] = []
 
     struct Variable {
         let name: SourceString
-        /// The argument's position, from 1, where the variable itself says it.
+        /// The argument's position, from 1, if the variable itself specifies it.
         var argument: Int?
         /// What `%arg` means: a specifier without its percent sign.
         var specifier: SourceString?
@@ -19,7 +19,7 @@ struct Template {
     }
 }
 
-/// The texts among which a number chooses. There always is one for `other`.
+/// The texts that a number chooses from. There is always one for `other`.
 struct PluralForms {
     var forms: [PluralCategory: SourceString] = [:]
     let other: SourceString
@@ -27,7 +27,7 @@ struct PluralForms {
     subscript(category: PluralCategory) -> SourceString? { category == .other ? other : forms[category] }
 }
 
-/// Understands `.strings` and `.stringsdict` files.
+/// Reads the values of `.strings` and `.stringsdict` files.
 struct PropertyTemplates {
     let source: SourceText
     private(set) var warnings: [CatalogProblem] = []
@@ -91,7 +91,7 @@ struct PropertyTemplates {
     }
 }
 
-/// Which of the texts for several devices is taken: these are notifications for iPhones.
+/// Chooses among texts for several devices: these are notifications for iPhones.
 enum DeviceChoice {
     static func preferred<Value>(of variations: [(name: String, value: Value)]) -> Value? {
         for name in ["iphone", "other"] {

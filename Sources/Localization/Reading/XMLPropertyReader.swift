@@ -106,7 +106,7 @@ struct XMLPropertyReader {
         let code =
             name.hasPrefix("#x")
             ? UInt32(name.dropFirst(2), radix: 16) : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
-        // A number takes no sign, and none is the character zero.
+        // A number has no sign, and U+0000 is not allowed.
         guard !name.contains(where: { "+-".contains($0) }), code != 0,
             let scalar = Self.entities[name] ?? code.flatMap(Unicode.Scalar.init)
         else {
@@ -119,7 +119,7 @@ struct XMLPropertyReader {
         "lt": "<", "gt": ">", "amp": "&", "quot": "\"", "apos": "'",
     ]
 
-    /// The next tag, with nothing but white space before it.
+    /// Reads the next tag, before which only what `skipMisc` skips may come.
     private mutating func readTag() throws(CatalogProblem) -> Tag {
         try skipMisc()
         let start = at
@@ -140,7 +140,7 @@ struct XMLPropertyReader {
             isEmpty: content.last == UInt8(ascii: "/"))
     }
 
-    /// White space, comments, the XML declaration and the document type.
+    /// Skips white space, comments, the XML declaration and the document type.
     private mutating func skipMisc() throws(CatalogProblem) {
         while let byte = next {
             if byte <= 0x20 {
