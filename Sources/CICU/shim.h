@@ -1,6 +1,6 @@
 #pragma once
-// ICU renames its functions by macro (u_errorName_72), which Swift does not import: what is used of it is wrapped here,
-// with UTF-8 in the place of UTF-16. Texts are cut by no call: one that does not fit is a failure in `status`.
+// ICU renames its functions by macro (u_errorName_72), which Swift does not import: the functions in use are wrapped
+// here, with UTF-8 in place of UTF-16. No call truncates a text: one that does not fit is a failure in `status`.
 #include <unicode/uchar.h>
 #include <unicode/uloc.h>
 #include <unicode/unum.h>
@@ -20,14 +20,14 @@ static inline int32_t pushmill_icu_utf8(const UChar *text, int32_t length, char 
 
 // Locales
 
-/// ICU's own name for a BCP 47 tag; 0 for what is none as a whole.
+/// Writes ICU's own name for a BCP 47 tag and returns its length; 0 if the whole text is not such a tag.
 static inline int32_t pushmill_icu_locale(const char *tag, int32_t length, char *name, UErrorCode *status) {
     int32_t parsed = 0;
     int32_t count = uloc_forLanguageTag(tag, name, ULOC_FULLNAME_CAPACITY, &parsed, status);
     return U_SUCCESS(*status) && parsed == length && count < ULOC_FULLNAME_CAPACITY ? count : 0;
 }
 
-/// What is written for a language that has another name by now (`kmr` is `ku`, `sh` is `sr_Latn`); 0 if it has none.
+/// Writes the new name of a renamed language (`kmr` is `ku`, `sh` is `sr_Latn`), returns its length; 0 if it has none.
 static inline int32_t pushmill_icu_language_alias(const char *language, char *name) {
     static const char *const path[] = {"alias", "language"};
     UErrorCode status = U_ZERO_ERROR;
@@ -41,13 +41,13 @@ static inline int32_t pushmill_icu_language_alias(const char *language, char *na
     return U_SUCCESS(status) && count < ULOC_FULLNAME_CAPACITY ? count : 0;
 }
 
-/// Completes a name by the script and the region that are the likely ones.
+/// Adds the likely script and region to a name and returns its length.
 static inline int32_t pushmill_icu_likely(const char *name, char *likely, UErrorCode *status) {
     int32_t count = uloc_addLikelySubtags(name, likely, ULOC_FULLNAME_CAPACITY, status);
     return U_SUCCESS(*status) && count < ULOC_FULLNAME_CAPACITY ? count : 0;
 }
 
-/// The code of a script by its code or its English name: `Latn` of `latin`. NULL for what is none.
+/// The code of a script, by its code or its English name: `Latn` for `latin`. NULL if there is no such script.
 static inline const char *pushmill_icu_script(const char *name) {
     return u_getPropertyValueName(UCHAR_SCRIPT, u_getPropertyValueEnum(UCHAR_SCRIPT, name), U_SHORT_PROPERTY_NAME);
 }
@@ -60,7 +60,7 @@ static inline UPluralRules *pushmill_icu_plural_rules_open(const char *locale, U
 
 static inline void pushmill_icu_plural_rules_close(UPluralRules *rules) { uplrules_close(rules); }
 
-/// The category's place in: zero, one, two, few, many, other. Safe from any thread: it only reads the rules.
+/// The category's place in: zero, one, two, few, many, other. Thread-safe, because it only reads the rules.
 static inline int32_t pushmill_icu_plural_category(const UPluralRules *rules, double number) {
     UChar keyword[16] = {0};
     UErrorCode status = U_ZERO_ERROR;
@@ -77,7 +77,7 @@ static inline int32_t pushmill_icu_plural_category(const UPluralRules *rules, do
 
 // Numbers
 
-/// Of a language that ICU does not know it would take the locale of the process's environment: it gets that of none.
+/// For a language that ICU does not know, it would use the locale of the process's environment; root is used instead.
 static inline UNumberFormat *pushmill_icu_number_format_open(const char *locale, UErrorCode *status) {
     UErrorCode found = U_ZERO_ERROR;
     ures_close(ures_open(NULL, locale, &found));
