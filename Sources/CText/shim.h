@@ -13,7 +13,7 @@ static inline pushmill_block pushmill_load(const void *text) {
     return bytes;
 }
 
-/// A bit for each of them that is not 0.
+/// A bit for each byte that is not 0.
 static inline uint16_t pushmill_bits(pushmill_block bytes) {
     typedef bool bits __attribute__((ext_vector_type(16)));
     bits set = __builtin_convertvector(bytes, bits);
@@ -28,7 +28,7 @@ static inline uint16_t pushmill_escapes(const void *text) {
     return pushmill_bits((pushmill_block)((bytes < ' ') | (bytes == '"') | (bytes == '\\')));
 }
 
-/// As that, and for each that is none of ASCII.
+/// Like `pushmill_escapes`, and a bit for each byte outside ASCII.
 static inline uint16_t pushmill_stops(const void *text) {
     typedef signed char signs __attribute__((vector_size(16)));
     pushmill_block bytes = pushmill_load(text);
@@ -36,7 +36,7 @@ static inline uint16_t pushmill_stops(const void *text) {
     return pushmill_bits((pushmill_block)(((signs)bytes < ' ') | (bytes == '"') | (bytes == '\\')));
 }
 
-/// A bit for each of sixteen bytes that is none of ASCII.
+/// A bit for each of sixteen bytes that is outside ASCII.
 static inline uint16_t pushmill_highs(const void *text) {
     return pushmill_bits((pushmill_block)(pushmill_load(text) >= 0x80));
 }
