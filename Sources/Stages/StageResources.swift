@@ -48,7 +48,7 @@ public struct StageResources: Sendable {
     /// Takes a file of the stage and reloads it when it changes.
     package func watch(_ file: any Reloadable) { watcher.add(file, of: stage) }
 
-    /// The resources for one stage, whose name its log lines and watched files carry.
+    /// The resources for one stage; its log lines and watched files carry its name.
     func lent(to stage: String) -> StageResources {
         var resources = self
         resources.stage = stage

@@ -1,8 +1,8 @@
 import CPushmillICU
 
 /// One language's rules for choosing a plural form, from ICU.
-// Unchecked: the handle does not change after `init`, and ICU's selection only reads it. A message gives the selection
-// only a number.
+// Unchecked: the handle does not change after `init`, and ICU's selection, to which a message gives only a number, only
+// reads the handle.
 package final class PluralRules: @unchecked Sendable {
     private let handle: OpaquePointer
 

@@ -1,6 +1,6 @@
 public import PushmillLocalization
 
-/// Where contacts come from, by the configuration.
+/// Where contacts come from, as configured.
 public enum ContactSource: Sendable, Hashable {
     /// The embedded store.
     case state
@@ -30,7 +30,7 @@ extension ConfiguredStage {
         contactSetting("source").flatMap { try? SettingFormat.contactSource.parse($0, "") }
     }
 
-    /// Whether contacts are in the partition that has the same number as that of their recipient's events.
+    /// Whether contacts are in the partition with the same number as the partition of their recipient's events.
     package var hasCoPartitionedContacts: Bool {
         contactSetting("co-partitioned").flatMap { try? SettingFormat.bool.parse($0, "") } ?? false
     }

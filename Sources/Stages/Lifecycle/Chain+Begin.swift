@@ -40,8 +40,8 @@ extension Chain {
         return begin(delivery, record, &delivery.content, now: now)
     }
 
-    /// Record and content are passed besides their delivery, because each call that reads a member of a class copies or
-    /// retains the member.
+    /// Record and content are parameters besides the delivery, because each call that reads a member of a class copies
+    /// or retains it.
     private func begin(
         _ delivery: Delivery, _ record: InputRecord, _ content: inout NotificationContent, now: Instant
     ) -> Step {

@@ -31,7 +31,7 @@ extension Chain {
     }
 
     /// Undoes a stage's edits. If the stage replaced the payload, nothing can be undone: the input is read again,
-    /// without the edits of the stages before, and without its badge once counted, since an increment is not a count.
+    /// without the edits of the stages before and, once counted, without its badge, since an increment is not a count.
     func undo(_ delivery: Delivery, _ content: inout NotificationContent, to mark: JSONDocument.Mark) {
         if content.isOf(mark) { return content.rollback(to: mark) }
         readAgain(delivery, &content)

@@ -29,7 +29,7 @@ extension Chain {
         return Verdict(.deadLetter, to: .deadLetters, reason)
     }
 
-    /// What the header takes of the message, in whole characters: a reader would lengthen half a one by replacing it.
+    /// As much of the message as the header takes, never half a character: a reader would decode that as a longer one.
     private static func start(of message: String) -> Substring.UTF8View {
         var text = message.utf8.prefix(messageLimit + 1)
         guard text.count > messageLimit else { return text }

@@ -153,8 +153,7 @@ public protocol ChainObserver: AnyObject, Sendable {
     /// A stage has ended for a message, or its turn has passed. `nanoseconds` is 0 if the stage was not measured.
     func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent)
 
-    /// A running stage was abandoned: its budget or the message's deadline ended (`isLate`), or the message was given
-    /// up.
+    /// A running stage was abandoned: its budget or the deadline ended (`isLate`), or the message was given up.
     func stageAbandoned(_ stage: Int, isLate: Bool)
 
     /// An abandoned stage has ended; its result is dropped. Called on a thread of the pool.

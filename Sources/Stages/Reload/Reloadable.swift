@@ -11,7 +11,8 @@ package protocol Reloadable: AnyObject, Sendable {
 }
 
 package enum ReloadCause: Sendable {
-    /// A periodic check. A change is read once it has settled between two checks, or has not for many.
+    /// A periodic check. A change is read once the file is the same at two checks in a row, or has not settled for
+    /// many.
     case poll
     /// An explicit request, such as SIGHUP.
     case request
@@ -85,7 +86,7 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
     package func reload(_ cause: ReloadCause) -> ReloadOutcome {
         let seen = FileFingerprint(of: path)
         let isAgain = watch.withLock { watch -> Bool? in
-            // If the file has changed since the last check, it may still be written.
+            // If the file has changed since the last check, somebody may still be writing it.
             let isSettled = seen == watch.seen
             let isChanged = seen != watch.attempted
             watch.seen = seen
