@@ -1,21 +1,20 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// One set of rules for every target: Swift 6, no implicit existentials or imports, warnings are errors.
+/// The settings of every target: Swift 6, no implicit existentials or imports, warnings are errors.
 let house: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
-    // Builds that can be made to have faults which the simulation is to find: for tests, and for long searches. What is
-    // released has none.
+    // Compiles in the faults that the simulation must find: for tests and long searches, never in a release.
     Context.environment["PUSHMILL_SIMULATION"] == nil
         ? .define("PLANTED_FAULTS", .when(configuration: .debug)) : .define("PLANTED_FAULTS"),
 ]
 
-/// Modules have names that are nobody else's: SwiftPM refuses two of one name, in whichever packages. Folders, in `Sources`,
-/// have short ones.
+/// Module names carry a prefix, because SwiftPM refuses two modules of one name even in different packages. Their
+/// folders in `Sources` have short names.
 func library(
     _ name: String, in folder: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [],
     embedding: [String] = []
@@ -33,7 +32,7 @@ func system(_ name: String, in folder: String, _ pkgConfig: String? = nil) -> Ta
     .systemLibrary(name: name, path: "Sources/\(folder)", pkgConfig: pkgConfig)
 }
 
-/// Targets that are given any bytes: tests run their seeds, `deploy/fuzz` makes a program for libFuzzer of them.
+/// The fuzz targets: tests run their seeds, and `deploy/fuzz` builds them as a program for libFuzzer.
 func fuzzTests(_ dependencies: [Target.Dependency]) -> Target {
     Context.environment["PUSHMILL_FUZZ"] == nil
         ? .testTarget(
@@ -48,13 +47,14 @@ let package = Package(
     name: "pushmill",
     products: [
         .executable(name: "pushmill", targets: ["PushmillCommand"]),
-        // What a service with stages of its own is made of, and what tests these stages.
+        // For services with stages of their own, and for the tests of such stages.
         .library(name: "Pushmill", targets: ["Pushmill"]),
         .library(name: "PushmillTesting", targets: ["PushmillTesting"]),
     ],
     targets: [
-        // The command line. The executable is one line, so that a service with stages of its own is one line too.
-        // What one thread allocates another frees, record by record: the C library's allocator costs half as much again.
+        // The command line. The executable is one line, so a service with stages of its own is one line, too.
+        // Each record is allocated by one thread and freed by another: with glibc's allocator that costs half as much
+        // again.
         .executableTarget(
             name: "PushmillCommand", dependencies: ["Pushmill"], path: "Sources/Main", swiftSettings: house,
             linkerSettings: [.linkedLibrary("jemalloc")]),
@@ -65,17 +65,17 @@ let package = Package(
                 "PushmillCiphers", "PushmillLocalization", "PushmillPayload", "PushmillKafka", "PushmillTelemetry",
                 "PushmillDemo", "PushmillBenchmarks", "CPushmillOpenSSL", "CPushmillYAML", "CPushmillProcess",
             ]),
-        // A chain on payloads, for the tests of those who write stages.
+        // Runs a chain on payloads, for tests of stages.
         library(
             "PushmillTesting", in: "PushmillTesting",
             ["Pushmill", "PushmillReplay", "PushmillStages", "PushmillPayload"]),
 
-        // Sample events, what a service for them has to know, and what came of them.
+        // Sample events, the files that a service needs for them, and a report of the results.
         library(
             "PushmillDemo", in: "Demo",
             ["PushmillReplay", "PushmillStages", "PushmillCiphers", "PushmillPayload", "PushmillKafka"],
             embedding: ["keys.jwks.json", "contacts.jsonl", "Localizable.xcstrings"]),
-        // What `pushmill bench` measures.
+        // The measurements of `pushmill bench`.
         library(
             "PushmillBenchmarks", in: "Benchmarks",
             [
@@ -88,7 +88,7 @@ let package = Package(
             embedding: ["report.html", "report.css", "difference.js", "cards.js", "list.js"].map {
                 "Reports/Page/\($0)"
             }),
-        // How messages move.
+        // Moves messages: shards, partitions, checkpoints.
         library(
             "PushmillEngine", in: "Engine",
             [
@@ -96,27 +96,27 @@ let package = Package(
                 "CPushmillMemory",
             ],
             exclude: ["ENGINE.md"]),
-        // What must survive.
+        // What must survive a restart: contacts, counts.
         library(
             "PushmillStores", in: "Stores",
             [
                 "PushmillStages", "PushmillLocalization", "PushmillPayload", "CPushmillSQLite", "CPushmillAllocations",
                 "CPushmillMemory",
             ]),
-        // What notifications show beside their text: fetched and kept.
+        // Media that notifications attach: fetched and cached.
         library(
             "PushmillMedia", in: "Media",
             ["PushmillStages", "PushmillCiphers", "PushmillPayload", "PushmillTelemetry", "CPushmillCurl"]),
 
-        // What happens to one message, in four: a chain of stages on top of ciphers and of localization, and all of them
-        // on the payload. None of the four imports records in and out or what operations see, nor do these import them.
+        // What happens to one message, in four modules: a chain of stages on top of ciphers and localization, and all
+        // three on top of the payload. These four and the modules for Kafka and telemetry never import each other.
         library("PushmillStages", in: "Stages", ["PushmillCiphers", "PushmillLocalization", "PushmillPayload"]),
-        // Ciphertexts opened and made, and the keys for them.
+        // Encryption and decryption, and key sets.
         library("PushmillCiphers", in: "Ciphers", ["PushmillPayload", "CPushmillOpenSSL"]),
-        // Catalogs of translations, formats, and what ICU knows of languages.
+        // Translation catalogs, formats, and ICU's knowledge of languages.
         library(
             "PushmillLocalization", in: "Localization", ["PushmillPayload", "CPushmillICU", "CPushmillAllocations"]),
-        // The payload as JSON, the records that carry it, and the few things that the three above share.
+        // The payload as JSON, the records that carry it, and the few things that the three modules above share.
         library("PushmillPayload", in: "Payload", ["CPushmillZlib", "CPushmillText"]),
 
         library("PushmillKafka", in: "Kafka", ["CPushmillRdKafka", "CPushmillWaits"]),
@@ -134,21 +134,21 @@ let package = Package(
         system("CPushmillZlib", in: "CZlib", "zlib"),
         system("CPushmillCurl", in: "CCurl", "libcurl"),
         system("CPushmillYAML", in: "CYAML", "yaml-0.1"),
-        // Sixteen bytes compared at once: Swift's own vectors are compared one byte after the other.
+        // Compares sixteen bytes at once: Swift compares its own vectors byte by byte.
         system("CPushmillText", in: "CText"),
-        // The processor's prefetch, for which Swift has no word.
+        // The processor's prefetch instruction, which Swift does not offer.
         system("CPushmillMemory", in: "CMemory"),
-        // What the kernel is asked about this process, by functions that Swift cannot call.
+        // System calls about this process that Swift cannot call.
         system("CPushmillProcess", in: "CProcess"),
-        // Counts what the Swift runtime allocates, for benchmarks and the budgets that tests hold them to.
+        // Counts the Swift runtime's allocations, for benchmarks and for the budgets that tests check.
         .target(name: "CPushmillAllocations", path: "Sources/CAllocations"),
-        // Waits of librdkafka, by a clock that nobody sets.
+        // Makes librdkafka's waits use the monotonic clock.
         .target(name: "CPushmillWaits", path: "Sources/CWaits"),
 
         .target(
             name: "PushmillTestSupport", dependencies: ["PushmillKafka", "CPushmillRdKafka"], path: "Tests/TestSupport",
             swiftSettings: house),
-        // Whole runs of several instances over a simulated cluster, each from a seed, and a program that searches among them.
+        // Whole runs of several instances over a simulated cluster, each from a seed, and a program that searches them.
         .target(
             name: "PushmillSimulation",
             dependencies: ["PushmillEngine", "PushmillStores", "PushmillStages", "PushmillPayload", "PushmillKafka"],
@@ -197,7 +197,7 @@ let package = Package(
                 "PushmillCiphers", "PushmillLocalization", "PushmillPayload", "PushmillKafka", "PushmillTelemetry",
                 "PushmillDemo", "PushmillBenchmarks", "PushmillTestSupport",
             ]),
-        // The service as a process, with stages that misbehave, for tests that kill it.
+        // The service as a process with misbehaving stages, for tests that kill it.
         .executableTarget(
             name: "PushmillEndToEndService",
             dependencies: [
@@ -222,8 +222,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// A build under a sanitizer costs what its tests are: `deploy/test --targets` names some, and these and what they need is
-// what there is then.
+// `deploy/test --targets` names some test targets, since a sanitizer build takes long: the package then has only these.
 if let wanted = Context.environment["PUSHMILL_TESTS"]?.split(separator: " ") {
     package.targets.removeAll { $0.type == .test && !wanted.contains($0.name[...]) }
 }
