@@ -2,7 +2,7 @@ import PushmillStages
 import PushmillTestSupport
 @testable import PushmillCiphers
 
-/// Beside JWE: ciphertexts that have no parts with names.
+/// Bad ciphertexts of every form except JWE.
 extension BadCiphertext {
     static func forms() throws -> [BadCiphertext] {
         let openSSL = try DecryptKeys.seal("Bob: lunch at 12?", .openSSL, "pw")
@@ -10,7 +10,7 @@ extension BadCiphertext {
         let push = try DecryptKeys.seal("hello", .webPush, "push")
         let jwe = try DecryptKeys.direct()
         let rubbish = try Sealer().seal([0xFF, 0xFE, 0xFD], as: .openSSL, DecryptKeys.ring).text
-        // Published: sealed with another passphrase, its padding comes out wrong with ours.
+        // A published vector, sealed with another passphrase: with ours its padding is invalid.
         let foreign = try DecryptVectors.read().good[1].data
         return [
             BadCiphertext("nothing", .malformed, ""),

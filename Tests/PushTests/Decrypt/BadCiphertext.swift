@@ -106,9 +106,9 @@ struct BadCiphertext: CustomTestStringConvertible {
         ]
     }
 
-    /// "inflated, inflated, inflated", by raw DEFLATE.
+    /// "inflated, inflated, inflated" in raw DEFLATE.
     static let zipped: [UInt8] = [203, 204, 75, 203, 73, 44, 73, 77, 209, 81, 200, 196, 96, 1, 0]
-    /// A megabyte of zeros.
+    /// 1 MiB of zeros in raw DEFLATE.
     static let bomb: [UInt8] =
         [237, 193, 49, 1, 0, 0, 0, 194, 160, 245, 79, 109, 8, 95, 160] + [UInt8](repeating: 0, count: 1016) + [62, 3]
 }

@@ -16,10 +16,10 @@ struct BadCiphertextTests {
         expect(result.ciphertext, is: bad.text)
     }
 
-    @Test("JWE", arguments: try BadCiphertext.jwe())
+    @Test("A bad JWE fails, shows the placeholder and keeps its ciphertext", arguments: try BadCiphertext.jwe())
     func jwe(bad: BadCiphertext) async throws { try await fails(bad) }
 
-    @Test("JWE between two that open under the same key", arguments: try BadCiphertext.jwe())
+    @Test("A bad JWE does not affect good ones before and after it", arguments: try BadCiphertext.jwe())
     func between(bad: BadCiphertext) async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text, bad.change)
         let good = try DecryptKeys.seal("x", .jwe, "k1")
@@ -28,12 +28,12 @@ struct BadCiphertextTests {
         try await expect(fixture.publish(good).body, is: before)
     }
 
-    @Test("Other forms", arguments: try BadCiphertext.forms())
+    @Test("Bad ciphertexts of other forms fail, show the placeholder and stay", arguments: try BadCiphertext.forms())
     func forms(bad: BadCiphertext) async throws { try await fails(bad) }
 
-    @Test("Forms that open, with a plaintext that cannot be shown", arguments: try BadCiphertext.plaintexts())
+    @Test("A ciphertext whose plaintext cannot be shown fails and stays", arguments: try BadCiphertext.plaintexts())
     func plaintexts(bad: BadCiphertext) async throws {
-        // Not through the chain: some are too large to be published.
+        // Bypasses the chain: some are too large to be published.
         let fixture = try DecryptFixture(keys: DecryptKeys.text, bad.change)
         var content = try NotificationContent(
             #"{"aps":{"alert":"?","mutable-content":1},"ENCRYPTED_DATA":"\#(bad.text)"}"#)
@@ -43,7 +43,7 @@ struct BadCiphertextTests {
         expect(content.string(at: JSONPointer(member: "ENCRYPTED_DATA")), is: bad.text)
     }
 
-    @Test("A zip of some words does open")
+    @Test("A valid zip opens")
     func zip() async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text)
         let text = try DecryptKeys.direct(
@@ -51,7 +51,7 @@ struct BadCiphertextTests {
         try await expect(fixture.publish(text).body, is: "inflated, inflated, inflated")
     }
 
-    @Test("A member that is no string", arguments: ["1", "{}", #"["eyJ"]"#, "true"])
+    @Test("A ciphertext member that is not a string is malformed", arguments: ["1", "{}", #"["eyJ"]"#, "true"])
     func kinds(value: String) async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text)
         let payload = #"{"aps":{"alert":"?","mutable-content":1},"ENCRYPTED_DATA":\#(value)}"#
@@ -60,7 +60,7 @@ struct BadCiphertextTests {
         expect(result.body, is: "(Encrypted)")
     }
 
-    @Test("A member that is null is none")
+    @Test("A null ciphertext member counts as absent")
     func null() async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text)
         let payload = #"{"aps":{"alert":"?","mutable-content":1},"ENCRYPTED_DATA":null}"#
@@ -69,7 +69,7 @@ struct BadCiphertextTests {
         expect(result.body, is: "?")
     }
 
-    @Test("A set without a key for it", arguments: DecryptKeys.uses.map(\.key).filter { $0 != "k3" })
+    @Test("A ciphertext without a fitting key fails", arguments: DecryptKeys.uses.map(\.key).filter { $0 != "k3" })
     func noKey(name: String) async throws {
         let fixture = try DecryptFixture(keys: "{\"keys\":[\(try KeyGenerator.text(.wrap128, name: "k3"))]}")
         let form = try #require(DecryptKeys.form(of: name))

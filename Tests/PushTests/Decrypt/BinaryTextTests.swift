@@ -5,7 +5,7 @@ import Testing
 @testable import PushmillCiphers
 @testable import PushmillPayload
 
-@Suite("Binary as text")
+@Suite("Binary data as text")
 struct BinaryTextTests {
     private func decode(_ text: String, as encoding: BinaryEncoding = .auto) -> [UInt8]? {
         let text = Array(text.utf8)
@@ -17,7 +17,7 @@ struct BinaryTextTests {
         return Array(UnsafeRawBufferPointer(start: output, count: count))
     }
 
-    @Test("Every length in every spelling")
+    @Test("Bytes of every length decode from every encoding")
     func lengths() throws {
         var random = SeededGenerator(seed: 1)
         for count in 0..<200 {
@@ -27,7 +27,7 @@ struct BinaryTextTests {
             let hex = bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
             let lines = String(base64.enumerated().flatMap { $0 > 0 && $0 % 64 == 0 ? ["\r", "\n", $1] : [$1] })
             for text in [base64, bare, hex, hex.uppercased(), lines, base64 + "\n"] {
-                // A few letters may be both; that is hex.
+                // A few characters may be both hex and base64; they are read as hex.
                 guard count > 8 || text != bare && text != base64 else { continue }
                 expect(decode(text), is: bytes, "\(text)")
             }
@@ -41,7 +41,7 @@ struct BinaryTextTests {
     }
 
     @Test(
-        "What no encoder writes",
+        "Text that no encoder writes is rejected",
         arguments: [
             "A", "AAAAA", "=", "A===", "AA=A", "AAA==", "AA===", "AAAA=", "AB==", "AAB=", "A A=", "AA==AA==", "é===",
             "AAAA\0", "AAA.", "zz\u{7F}z",
@@ -49,7 +49,7 @@ struct BinaryTextTests {
     func malformed(text: String) { #expect(decode(text) == nil) }
 
     @Test(
-        "What another encoding writes is none of the one that is named",
+        "Text in another encoding than the named one is rejected",
         arguments: [
             ("abc", BinaryEncoding.hex), ("abcg", .hex), ("-_8=", .base64), ("+/8", .base64url), ("AAA.", .base64),
             ("A", .z85), ("HelloW", .z85), ("Hello World", .z85), ("#####", .z85), ("%nSc1", .z85), ("31", .z85),
@@ -58,7 +58,7 @@ struct BinaryTextTests {
     func misnamed(text: String, encoding: BinaryEncoding) { #expect(decode(text, as: encoding) == nil) }
 
     @Test(
-        "z85 as ZeroMQ has it, and what is left over at the end",
+        "z85 decodes as ZeroMQ defines it, with a shorter last group",
         arguments: [
             ("HelloWorld", [0x86, 0x4F, 0xD2, 0x6F, 0xB5, 0x59, 0xF7, 0x5B]), ("%nSc0", [0xFF, 0xFF, 0xFF, 0xFF]),
             ("", []),
@@ -66,10 +66,10 @@ struct BinaryTextTests {
         ] as [(String, [UInt8])])
     func z85(text: String, bytes: [UInt8]) { expect(decode(text, as: .z85), is: bytes) }
 
-    @Test("Parts of a JWE have neither padding nor line breaks", arguments: ["AA==", "AAAA\n", "AA\nAA", "AAAA="])
+    @Test("JWE parts with padding or line breaks are rejected", arguments: ["AA==", "AAAA\n", "AA\nAA", "AAAA="])
     func bare(text: String) { #expect(throws: DecryptFailure.malformed) { try BinaryText.bytes(ofBare: text) } }
 
-    @Test("UTF-8 is told from what is not")
+    @Test("The text check accepts exactly valid UTF-8")
     func text() {
         func isText(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(UTF8Scalar.isText) }
         var random = SeededGenerator(seed: 2)
@@ -82,7 +82,7 @@ struct BinaryTextTests {
     }
 
     @Test(
-        "What stands behind a text does not make a whole character of a part",
+        "Bytes after the end of a text do not complete its truncated last character",
         arguments: ["é", "漢", "👋", "0123456789abcdé", "0123456789abcdefé", "\u{800}", "\u{10000}", "\u{10FFFF}"])
     func cut(text: String) {
         let bytes = Array(text.utf8)

@@ -5,11 +5,11 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("Ciphertexts of the largest size, and one after the other")
+@Suite("Ciphertext size limits and interleaved keys")
 struct CiphertextLimitTests {
     private static let limit = 64 << 10
 
-    /// Not through the chain: what is large is not published.
+    /// Bypasses the chain, which does not publish large messages.
     private func open(_ text: String, _ change: (inout DecryptOptions) -> Void = { _ in }) async throws -> String {
         let fixture = try DecryptFixture(keys: DecryptKeys.text, change)
         var content = try NotificationContent(#"{"aps":{"alert":"?","mutable-content":1},"ENCRYPTED_DATA":"\#(text)"}"#)
@@ -19,18 +19,18 @@ struct CiphertextLimitTests {
 
     private func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
-    @Test("A plaintext has 64 KiB at most, in every form", arguments: [0, 1, 15, 16, 17])
+    @Test("A plaintext of more than 64 KiB is rejected, in JWE, rot13 and openssl", arguments: [0, 1, 15, 16, 17])
     func plaintext(over: Int) async throws {
         let text = text(Self.limit + over)
         let (okay, large) = ("ok \(Self.limit)", "failed:too-large")
         try await expect(open(try DecryptKeys.seal(text, .jwe, "k1")), is: (over == 0 ? okay : large))
         try await expect(open(text) { $0.formats = [.rot13] }, is: (over == 0 ? okay : large))
-        // Nothing authenticates it: only what has a block too many is called large.
+        // openssl is not authenticated: only a ciphertext with a block too many fails as too large.
         let blocks = try await open(try DecryptKeys.seal(text, .openSSL, "pw"))
         expect(blocks, is: (over == 0 ? okay : over < 16 ? "failed:authentication" : large))
     }
 
-    /// Raw DEFLATE, in blocks that are stored as they are.
+    /// Raw DEFLATE with stored (uncompressed) blocks.
     private func stored(_ count: Int) -> [UInt8] {
         var (bytes, left): ([UInt8], Int) = ([], count)
         while left > 0 {
@@ -42,21 +42,21 @@ struct CiphertextLimitTests {
         return bytes
     }
 
-    @Test("A zip inflates to 64 KiB at most", arguments: [(limit, "ok \(limit)"), (limit + 1, "failed:too-large")])
+    @Test("A zip inflates to at most 64 KiB", arguments: [(limit, "ok \(limit)"), (limit + 1, "failed:too-large")])
     func zip(count: Int, result: String) async throws {
         let header = #"{"alg":"dir","enc":"A256GCM","kid":"k1","zip":"DEF"}"#
         try await expect(open(try DecryptKeys.direct(header, content: stored(count))), is: result)
     }
 
     @Test(
-        "A ciphertext has twice as many characters at most",
+        "A ciphertext has at most 131,072 characters, twice the plaintext limit",
         arguments: [(131_072, "authentication"), (131_073, "too-large")])
     func ciphertext(count: Int, reason: String) async throws {
         let text = String(repeating: "A", count: count)
         try await expect(open(text) { $0.formats = [.aesGCM] }, is: "failed:\(reason)")
     }
 
-    @Test("Nonce and tag alone are an empty text, and what is a byte shorter is nothing")
+    @Test("A nonce and a tag alone open to an empty text; one byte less is malformed")
     func shortest() async throws {
         let sealed = BinaryText.bytes(Array(try DecryptKeys.seal("", .aesGCM, "raw").utf8).span)
         expect(sealed.count, is: 28)
@@ -64,7 +64,7 @@ struct CiphertextLimitTests {
         try await expect(open(SealedText(sealed.dropLast()).text) { $0.formats = [.aesGCM] }, is: "failed:malformed")
     }
 
-    @Test("Whatever came before, each opens: keys and ciphers do not get in each other's way")
+    @Test("Ciphertexts open in any order: cached keys and ciphers do not interfere")
     func interleaved() async throws {
         var keys: [String] = []
         for number in 0..<20 {
@@ -94,9 +94,9 @@ struct CiphertextLimitTests {
     }
 }
 
-@Suite("Memory of secrets")
+@Suite("Memory that holds secrets")
 struct SecretMemoryTests {
-    @Test("A buffer that is used again, or cleared, has nothing of what it had", arguments: [100, 5000])
+    @Test("A buffer that is cleared or reserved again contains only zeros", arguments: [100, 5000])
     func buffer(count: Int) {
         var buffer = ScratchBuffer()
         for isCleared in [true, false] {
@@ -109,7 +109,7 @@ struct SecretMemoryTests {
         }
     }
 
-    @Test("Cells of keys are apart from each other, and cleared together")
+    @Test("Secret cells do not overlap and are cleared together")
     func cells() {
         var cells = SecretCells()
         for cell in SecretCells.Cell.allCases {
@@ -126,7 +126,7 @@ struct SecretMemoryTests {
     }
 
     @Test(
-        "A code is compared whole, and is as long as the hash at most",
+        "Every byte of a MAC is compared, and one longer than the hash is rejected",
         arguments: [KeyedDigest.Algorithm.sha256, .sha512])
     func code(algorithm: KeyedDigest.Algorithm) throws {
         let digest = try KeyedDigest(algorithm)

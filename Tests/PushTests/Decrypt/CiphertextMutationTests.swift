@@ -7,7 +7,7 @@ import Testing
 @Suite("Mutated ciphertexts")
 struct CiphertextMutationTests {
     @Test(
-        "never trap, and never open to anything else than was sealed",
+        "Mutated ciphertexts never trap, and authenticated ones open only to the original text",
         arguments: DecryptKeys.uses.map(\.key), [SealingForm.webPush, .webPushDraft])
     func mutated(name: String, push: SealingForm) throws {
         let form = name == "push" ? push : try #require(DecryptKeys.form(of: name))
@@ -34,7 +34,7 @@ struct CiphertextMutationTests {
             }
             guard case .text(let plaintext, _)? = result else { continue }
             opened += 1
-            // Nothing authenticates what `openssl enc` writes.
+            // The output of `openssl enc` is not authenticated.
             if form != .openSSL { #expect(plaintext.elementsEqual("hello, hello".utf8), "\(text)") }
         }
         #expect(opened > 0)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import PushmillCiphers
 
-@Suite("Hashes of contents")
+@Suite("Content hashes")
 struct ContentHashTests {
     @Test(
-        "SHA-256 as hex, of what comes in any pieces",
+        "A content's hash is its SHA-256 in hex, however it is split",
         arguments: [
             ([], "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
             (["abc"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),

@@ -5,7 +5,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("What becomes of a plaintext")
+@Suite("Targets of a plaintext")
 struct DecryptFieldTests {
     private typealias Field = DecryptOptions.Field
 
@@ -43,7 +43,7 @@ struct DecryptFieldTests {
             try fixture([("/e", "merge")], members: members))
     }
 
-    @Test("Several fields, each in its place")
+    @Test("Each of several fields is decrypted into its own target")
     func several() async throws {
         let fixture = try fixture([("/a", "/aps/alert/title"), ("/b", "/aps/alert/body"), ("/c", "/chat/room")])
         let result = try await publish(
@@ -57,7 +57,7 @@ struct DecryptFieldTests {
         )
     }
 
-    @Test("A field that fails shows the placeholder in its own place, and the others stay")
+    @Test("A failed field shows the placeholder in its target, and the others stay decrypted")
     func partly() async throws {
         let fixture = try fixture([("/a", "/aps/alert/title"), ("/b", "/aps/alert/body"), ("/c", "/room")])
         let body = try DecryptKeys.seal("B", .jwe, "k1")
@@ -72,7 +72,7 @@ struct DecryptFieldTests {
             result.payload, is: #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1},"c":"bad!"}"#)
     }
 
-    @Test("A body that was merged stays where another field fails, or is not there")
+    @Test("A merged body stays if another field fails or is absent")
     func mergedPartly() async throws {
         let merged = try DecryptKeys.direct(content: Array(#"{"body":"B"}"#.utf8))
         let shown = #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1}"#
@@ -87,7 +87,7 @@ struct DecryptFieldTests {
             result.payload, is: #"{"aps":{"alert":{"title":"S","body":"(Encrypted)"},"mutable-content":1},"c":"bad!"}"#)
     }
 
-    @Test("The body of a string alert, and a text in the place of its key")
+    @Test("A decrypted body replaces a string alert, and a loc-key with its arguments")
     func alerts() async throws {
         let fixture = try fixture([("/e", "/aps/alert/body")])
         let text = try DecryptKeys.seal("B", .jwe, "k1")
@@ -98,7 +98,7 @@ struct DecryptFieldTests {
             is: #"{"aps":{"alert":{"body":"B"},"mutable-content":1}}"#)
     }
 
-    @Test("In place")
+    @Test("A ciphertext is decrypted in place")
     func inPlace() async throws {
         let fixture = try fixture([("/aps/alert/body", "/aps/alert/body")])
         let sealed = try DecryptKeys.seal("B", .jwe, "k1")
@@ -107,7 +107,7 @@ struct DecryptFieldTests {
     }
 
     @Test(
-        "In place by another name: an alert that is a string is its body",
+        "`/aps/alert` and `/aps/alert/body` name the same text of a string alert",
         arguments: [
             ("/aps/alert", "/aps/alert/body", true), ("/aps/alert/body", "/aps/alert", true),
             ("/aps/alert/body", "/aps/alert", false),
@@ -120,7 +120,7 @@ struct DecryptFieldTests {
         expect(result.payload, is: #"{"aps":{"alert":"B","mutable-content":1}}"#)
     }
 
-    @Test("A member of an object takes the place of the ciphertext that it comes from")
+    @Test("A merged member may replace the ciphertext that it comes from")
     func mergedInPlace() async throws {
         let texts = try DecryptKeys.direct(content: Array(#"{"title":"S","body":"B"}"#.utf8))
         for (from, alert) in [
@@ -139,7 +139,7 @@ struct DecryptFieldTests {
             result.payload, is: #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1},"msg":"M"}"#)
     }
 
-    @Test("Elements of an array keep their places, for other fields and for the device")
+    @Test("A decrypted array element becomes null, and the others keep their positions")
     func elements() async throws {
         func publish(_ elements: [String], _ fixture: DecryptFixture) async -> (stages: String?, payload: String?) {
             let list = elements.map { "\"\($0)\"" }.joined(separator: ",")
@@ -168,14 +168,14 @@ struct DecryptFieldTests {
             result.payload, is: #"{"aps":{"alert":{"title":"A","body":"M"},"mutable-content":1},"e":[null,null]}"#)
     }
 
-    @Test("A target behind a number cannot be made")
+    @Test("A target below a number fails as malformed")
     func blocked() async throws {
         let fixture = try fixture([("/e", "/aps/mutable-content/x")])
         let result = try await publish(["e": try DecryptKeys.seal("B", .jwe, "k1")], fixture)
         expect(result.stages, is: "decrypt=failed:malformed")
     }
 
-    @Test("An object is merged, as it is spelled")
+    @Test("A merge decodes escaped names and texts and takes the last of duplicate members")
     func merge() async throws {
         let result = try await merged(
             #"{"title":"a\u00e9", "n": [1e2,{"x":null}], "subtitle":"S","n\u0032":3,"n":4}"#,
@@ -187,7 +187,7 @@ struct DecryptFieldTests {
     }
 
     @Test(
-        "Of members with one name the last counts, whatever was before it",
+        "The last of several members with one name counts, even if it is null",
         arguments: [(#"{"title":"A","title":null}"#, "T"), (#"{"title":1,"t\u0069tle":"A"}"#, "A")])
     func repeatedMember(plaintext: String, title: String) async throws {
         let result = try await merged(plaintext)
@@ -196,7 +196,7 @@ struct DecryptFieldTests {
     }
 
     // (trust 3)
-    @Test("Of an object only the listed members are merged, and its texts unless others are listed")
+    @Test("Only an object's listed members are merged, by default only the alert's texts")
     func listed() async throws {
         let plaintext = #"{"access_token":"T0","title":"S","chat":{"id":7},"body":"B","token\u005f":1,"subtitle":"U"}"#
         let standard = try await merged(plaintext)
@@ -207,17 +207,17 @@ struct DecryptFieldTests {
         expect(
             named.payload,
             is: #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1},"chat":{"id":7},"token_":1}"#)
-        // A text that is not listed may be anything.
+        // A text that is not listed may have any type.
         try await expect(merged(#"{"title":1,"chat":2}"#, ["chat"]).stages, is: "decrypt=ok")
     }
 
-    @Test("An object of 256 members is merged, and no larger one", arguments: [(256, "ok"), (257, "failed:too-large")])
+    @Test("An object of at most 256 members is merged", arguments: [(256, "ok"), (257, "failed:too-large")])
     func mostMembers(count: Int, result: String) async throws {
         let others = (1..<count).map { ",\"m\($0)\":1" }.joined()
         try await expect(merged("{\"title\":\"X\"\(others)}").stages, is: "decrypt=\(result)")
     }
 
-    @Test("A member of it that is null is none")
+    @Test("A null member of a merged object counts as absent")
     func nullMember() async throws {
         let result = try await merged(#"{"title":null,"body":"B"}"#)
         expect(result.stages, is: "decrypt=ok")
@@ -225,7 +225,7 @@ struct DecryptFieldTests {
     }
 
     @Test(
-        "An object that may not be merged changes nothing",
+        "A plaintext that cannot be merged only puts the placeholder into the body",
         arguments: [
             ("[1]", DecryptFailure.notObject), ("\"x\"", .notObject), ("{", .notObject), ("", .notObject),
             (#"{"body":"B","aps":{}}"#, .protectedMember), (#"{"body":"B","\u0061ps":1}"#, .protectedMember),
@@ -241,7 +241,7 @@ struct DecryptFieldTests {
     }
 
     @Test(
-        "Entities of HTML are shown as their characters where the field says so",
+        "HTML entities in texts are decoded if the field says so",
         arguments: [
             ("a &amp; b &lt;3 &gt; &quot;q&quot; &apos;&#39;&#x27;&#X27;", "a & b <3 > \"q\" ''''"),
             ("&amp;lt; &amp;#39;", "&lt; &#39;"), ("&#128075;&#x1F44B;&eacute;&euro;&nbsp;", "👋👋&eacute;€\u{A0}"),
@@ -265,7 +265,7 @@ struct DecryptFieldTests {
         }
     }
 
-    @Test("Nothing to decrypt is skipped, unless it is required")
+    @Test("A message without ciphertext is skipped, and fails if one is required")
     func absent() async throws {
         try await expect(publish([:], try fixture([("/e", "merge")])).stages, is: "decrypt=skipped")
         let result = try await publish([:], try fixture([("/e", "merge")], isRequired: true))
@@ -273,7 +273,7 @@ struct DecryptFieldTests {
         expect(result.payload, is: #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1}}"#)
     }
 
-    @Test("The last chance: a subtitle that says so, no body, where there is something to decrypt")
+    @Test("At the last chance, a message with ciphertext gets a placeholder subtitle and an empty body")
     func expired() throws {
         func edited(_ member: String, isRequired: Bool = false) throws -> String {
             let stage = try fixture([("/e", "merge")], isRequired: isRequired)
@@ -288,7 +288,7 @@ struct DecryptFieldTests {
         try expect(edited(""), is: #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1}}"#)
     }
 
-    @Test("At the last chance nobody reads ciphertext that stands in the title's own place")
+    @Test("At the last chance, ciphertext in the title itself is removed")
     func expiredInPlace() throws {
         let stage = try fixture([("/aps/alert/title", "/aps/alert/title")])
         var content = try NotificationContent(#"{"aps":{"alert":{"title":"c2VjcmV0","body":"?"}}}"#)
@@ -296,7 +296,7 @@ struct DecryptFieldTests {
         expect(content.rendered, is: #"{"aps":{"alert":{"body":"","subtitle":"(Encrypted)"}}}"#)
     }
 
-    @Test("What was decrypted is marked, so that a later stage can tell")
+    @Test("Decrypted texts are marked for later stages")
     func marks() async throws {
         let fixture = try fixture([("/e", "/aps/alert/body"), ("/f", "/x/y")])
         var content = try NotificationContent(
@@ -308,7 +308,7 @@ struct DecryptFieldTests {
         }
     }
 
-    @Test("A plaintext that was read as JSON is overwritten when its message is done")
+    @Test("A plaintext that was parsed as JSON is overwritten after its message")
     func overwritten() throws {
         var scratch = try DecryptScratch()
         var plaintext = Array(#"{"title":"The harbour at six"}"#.utf8)
@@ -320,7 +320,7 @@ struct DecryptFieldTests {
         #expect(kept.allSatisfy { $0 == 0 })
     }
 
-    @Test("What the index of a large plaintext took is given back when its message is done")
+    @Test("The memory of a large plaintext's index is freed after its message")
     func large() throws {
         var scratch = try DecryptScratch()
         var plaintext = Array("[\(String(repeating: "1,", count: 30_000))1]".utf8)

@@ -4,7 +4,7 @@ import PushmillTestSupport
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// A decrypt stage with keys of its own, alone in a chain.
+/// A decrypt stage with its own keys, alone in a chain.
 struct DecryptFixture {
     let folder: TemporaryFolder
     let keys: ReloadableFile<KeyRing>
@@ -25,7 +25,7 @@ struct DecryptFixture {
 
     var context: StageContext { chain.context(Delivery()) }
 
-    /// A message whose ciphertext is the text; `members` are further ones of the payload, with their comma.
+    /// A message with this ciphertext; `members` are more members of the payload, with a leading comma.
     static func message(
         _ ciphertext: String, members: String = "", _ headers: KeyValuePairs<String, String> = [:],
         key: String? = "anna"
@@ -49,12 +49,12 @@ struct DecryptFixture {
     struct NotPublished: Error {}
 }
 
-/// What became of a message.
+/// The outcome of a message.
 struct Decrypted {
     let stages: String?
     let content: NotificationContent
 
     var body: String? { content.body }
-    /// What is left of the ciphertext.
+    /// The ciphertext's member, nil if it is gone.
     var ciphertext: String? { content.string(at: JSONPointer(member: "ENCRYPTED_DATA")) }
 }

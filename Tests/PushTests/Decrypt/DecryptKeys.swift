@@ -1,14 +1,14 @@
 @testable import PushmillCiphers
 @testable import PushmillPayload
 
-/// A key set with a key for every use, by these names.
+/// A key set with a key for every use, under these names.
 enum DecryptKeys {
     static let uses: KeyValuePairs<String, KeyUse> = [
         "k1": .direct, "k2": .wrap256, "k3": .wrap128, "k4": .gcmWrap256, "ec": .agreement, "raw": .gcm256,
         "raw128": .gcm128, "cc": .chacha20, "pw": .passphrase, "push": .webPush,
     ]
 
-    /// Made once: tests may seal with it and open what they have sealed.
+    /// Generated once: tests seal and open with the same keys.
     static let text: String = {
         let keys = uses.compactMap { name, use in try? KeyGenerator.text(use, name: name) }
         return "{\"keys\":[\(keys.joined(separator: ","))]}"

@@ -5,7 +5,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("The settings of decrypt")
+@Suite("Settings of the decrypt stage")
 struct DecryptSettingsTests {
     private func read(_ settings: Setting) -> (messages: [String], effective: SettingReader) {
         var reader = SettingReader(["stages": [["decrypt": settings]]])
@@ -14,10 +14,10 @@ struct DecryptSettingsTests {
         return (reader.messages, reader)
     }
 
-    @Test("Keys are enough")
+    @Test("`keys` is the only required setting")
     func least() { expect(read(["keys": "k.json"]).messages, is: []) }
 
-    @Test("All that there is")
+    @Test("Every setting is accepted")
     func all() {
         let settings: Setting = [
             "keys": "k.json", "formats": ["jwe", "openssl", "aes-gcm", "chacha20-poly1305", "webpush"],
@@ -39,7 +39,7 @@ struct DecryptSettingsTests {
         expect(read(settings).messages, is: [])
     }
 
-    @Test("rot13 needs no keys, and stands alone")
+    @Test("rot13 needs no keys and cannot be combined with other formats")
     func rot13() {
         expect(read(["formats": ["rot13"]]).messages, is: [])
         expect(
@@ -49,7 +49,7 @@ struct DecryptSettingsTests {
             ])
     }
 
-    @Test("Nothing allowed, nothing to do", arguments: ["formats", "fields"])
+    @Test("An empty list of formats or fields is an error", arguments: ["formats", "fields"])
     func empty(key: String) {
         let why = key == "formats" ? "no form of ciphertext is allowed" : "there is nothing to decrypt"
         let setting: Setting = [
@@ -59,7 +59,7 @@ struct DecryptSettingsTests {
     }
 
     // (trust 2)
-    @Test("Keys that are named after recipients and not bound to them are worth a warning")
+    @Test("Naming keys after recipients without binding them to the recipients causes a warning")
     func binding() {
         func warnings(_ settings: Setting) -> [String] {
             read(settings).effective.warnings.map { "\($0.path): \($0.message)" }
@@ -72,13 +72,13 @@ struct DecryptSettingsTests {
         let all = warnings(["keys": "k.json", "key-id-from": named])
         expect(all.count, is: 1)
         expect(all.first?.hasPrefix("stages.decrypt.key-binding: "), is: true)
-        // Where the recipient is not in a header, the record's key is the recipient.
+        // Without a recipient header, the record's key is the recipient.
         expect(warnings(["keys": "k.json", "key-id-from": ["key"]]), is: all)
     }
 
     // (trust 2)
     @Test(
-        "Where nothing is said of keys' names, the set's are looked at: more than one for a use may be recipients'",
+        "Without `key-id-from`, several names for one use in the key set cause the binding warning",
         arguments: [
             (["bob dir", "mallory dir"], true), (["bob dir", "mail openssl"], false), (["bob dir"], false),
             (["dir", "dir"], false), (["bob dir", "dir"], false), ([], false),
@@ -103,7 +103,7 @@ struct DecryptSettingsTests {
     }
 
     // (trust 3)
-    @Test("Members are of objects that are merged, and never aps")
+    @Test("`members` requires `to: merge`, must not be empty, and cannot include `aps`")
     func members() {
         let settings: Setting = [
             "keys": "k.json",
@@ -121,7 +121,7 @@ struct DecryptSettingsTests {
             ])
     }
 
-    @Test("An alert that is the ciphertext becomes the body, or is merged")
+    @Test("A ciphertext that is the whole alert cannot become a title or subtitle")
     func alert() {
         let fields: Setting = [
             ["from": "/aps/alert", "to": "/aps/alert/title"], ["from": "/aps/alert", "to": "/aps/alert/subtitle"],
@@ -137,7 +137,7 @@ struct DecryptSettingsTests {
             ])
     }
 
-    @Test("Every mistake is found")
+    @Test("All mistakes are reported at once")
     func mistakes() {
         let settings: Setting = [
             "formats": ["jwee"], "openssl": ["digest": "md5", "iterations": "5"], "key-id-from": ["nobody"],
@@ -162,7 +162,7 @@ struct DecryptSettingsTests {
             ])
     }
 
-    @Test("The stage does what its settings say")
+    @Test("The stage's options follow from its settings")
     func options() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(DecryptKeys.text, to: "k.json")
@@ -207,7 +207,7 @@ struct DecryptSettingsTests {
     }
 
     // (trust 7)
-    @Test("The keys that a stage is built with are read again, and serve for as long as its settings say")
+    @Test("Reloaded keys replace the old ones, which stay usable for `key-grace`")
     func grace() async throws {
         let folder = try TemporaryFolder()
         let (keys, others) = (DecryptKeys.text, "{\"keys\":[\(try KeyGenerator.text(.direct, name: "other"))]}")

@@ -3,7 +3,7 @@ import PushmillTestSupport
 @testable import PushmillCiphers
 
 extension DecryptVector {
-    /// The members beside the ciphertext.
+    /// The payload's members besides the ciphertext.
     var members: String {
         guard let dh, let salt else { return "" }
         return ",\"k\":\"\(dh)\",\"s\":\"\(salt)\""

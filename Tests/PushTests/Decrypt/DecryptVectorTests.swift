@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Decrypt vectors")
 struct DecryptVectorTests {
-    @Test("The good ones give their plaintext", arguments: try DecryptVectors.read().good)
+    @Test("A good vector opens to its plaintext", arguments: try DecryptVectors.read().good)
     func good(vector: DecryptVector) async throws {
         let fixture = try DecryptFixture(keys: vector.keySet) { $0.derivation = vector.derivation }
         expect(fixture.stage.isImmediate, is: (vector.iterations == nil))
@@ -15,7 +15,7 @@ struct DecryptVectorTests {
         #expect(result.ciphertext == nil)
     }
 
-    @Test("The bad ones fail for their reason, show the placeholder and stay", arguments: try DecryptVectors.read().bad)
+    @Test("A bad vector fails, shows the placeholder and stays encrypted", arguments: try DecryptVectors.read().bad)
     func bad(vector: DecryptVector) async throws {
         let fixture = try DecryptFixture(keys: vector.keySet) { $0.derivation = vector.derivation }
         let result = try await fixture.publish(vector.data, members: vector.members)

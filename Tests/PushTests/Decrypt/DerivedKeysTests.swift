@@ -5,7 +5,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("Keys derived at length")
+@Suite("Keys derived with PBKDF2")
 struct DerivedKeysTests {
     private let passphrase = DecryptionKey(name: nil, use: .passphrase, secret: SecretBytes("correct horse".utf8))
 
@@ -13,7 +13,7 @@ struct DerivedKeysTests {
         Derivation(passphrase: passphrase, salt: salt, iterations: iterations)
     }
 
-    @Test("A derived key is known from then on")
+    @Test("A derived key is remembered")
     func known() async throws {
         let keys = DerivedKeys()
         #expect(keys.known(derivation(1)) == nil)
@@ -25,20 +25,20 @@ struct DerivedKeysTests {
     }
 
     /// (trust 14)
-    @Test("Threads that derive keys are half as many as the quota has cores, and one at least")
+    @Test("Half as many threads derive keys as there are usable cores, but at least one")
     func threads() {
         expect([1, 2, 3, 4, 7, 8].map(DerivedKeys.threads), is: [1, 1, 1, 2, 3, 4])
         expect(DerivedKeys().threads, is: DerivedKeys.threads(cores: Processors.usable))
     }
 
-    @Test("Only the latest are remembered")
+    @Test("Only the most recently derived keys are remembered")
     func bounded() async throws {
         let keys = DerivedKeys(capacity: 3, threads: 2)
         for salt in 1...7 as ClosedRange<UInt64> { _ = try await keys.derive(derivation(salt)) }
         expect((1...7).filter { keys.known(derivation($0)) != nil }, is: [5, 6, 7])
     }
 
-    @Test("A cancelled task gives up its turn")
+    @Test("A canceled task throws CancellationError and derives no key")
     func cancelled() async throws {
         let keys = DerivedKeys(capacity: 3, threads: 1)
         let task = Task {
@@ -49,7 +49,7 @@ struct DerivedKeysTests {
         #expect(keys.known(derivation(1)) == nil)
     }
 
-    @Test("Only PBKDF2 makes the stage wait")
+    @Test("The stage is immediate unless it allows openssl with PBKDF2")
     func immediate() throws {
         func isImmediate(_ change: (inout DecryptOptions) -> Void) throws -> Bool {
             try DecryptFixture(keys: DecryptKeys.text, change).stage.isImmediate
@@ -63,7 +63,7 @@ struct DerivedKeysTests {
             })
     }
 
-    @Test("Two sets in a row: the key of the former one is derived when that of the new one fails")
+    @Test("After a key change, the former passphrase's key is derived if the new one fails")
     func former() async throws {
         func set() throws -> String { "{\"keys\":[\(try KeyGenerator.text(.passphrase, name: "pw"))]}" }
         let before = try set()
@@ -77,9 +77,9 @@ struct DerivedKeysTests {
         try await expect(fixture.publish(sealed).stages, is: "decrypt=ok")
     }
 
-    @Test("A passphrase, a salt and a number of rounds make the key that OpenSSL makes of them")
+    @Test("Passphrase, salt and iterations give the same key as Python's PBKDF2")
     func vector() throws {
-        // Of the bytes 01 00 00 00 00 00 00 00, by Python's hashlib.pbkdf2_hmac.
+        // From Python's hashlib.pbkdf2_hmac with the salt 01 00 00 00 00 00 00 00.
         let key = try DerivedKeys().compute(derivation(1, iterations: 10))
         let bytes = withExtendedLifetime(key) { Array(key.bytes) }
         let hex = "1a9313086ad2fc20835d153ba7e9ae6da9f798b8230823a407666ee0040daeaca1f1d6b47ef758dd68cd323f0bbb69c2"

@@ -5,9 +5,9 @@ import Testing
 @testable import PushmillCiphers
 @testable import PushmillPayload
 
-@Suite("The choice of a key")
+@Suite("Choosing a key")
 struct KeyChoiceTests {
-    /// Two keys of each kind, the second of which is used for sealing.
+    /// Two keys of each kind, named `first` and `second`.
     private let fixture: DecryptFixture
     private let ring: KeyRing
 
@@ -37,21 +37,21 @@ struct KeyChoiceTests {
         return try await fixture.publish(message).stages
     }
 
-    @Test("Without a name it is the first that fits")
+    @Test("Without a key name, the first fitting key is used")
     func standard() async throws {
         try await expect(stages(try sealed(by: "first")), is: "decrypt=ok")
         try await expect(stages(try sealed(by: "second")), is: "decrypt=failed:authentication")
     }
 
-    @Test("What looks like web push, and is not, is opened by the key of its own form")
+    @Test("A ciphertext that only looks like web push opens with its own form's key")
     func lookalike() async throws {
         let text = "{\"keys\":[\(try KeyGenerator.text(.gcm256, name: nil))]}"
         let fixture = try DecryptFixture(keys: text) { $0.formats = [.aesGCM, .webPush] }
         let key = try #require(try KeySetReader(Array(text.utf8)).keys.first)
         let secret = withExtendedLifetime(key) { Array(key.secret.bytes) }
         let context = try SealingContext()
-        // The size of a record, of a point and its first byte stand where web push has them: for some nonces a text
-        // leads to that.
+        // The ciphertext gets web push's bytes for the record size, the point's size and its first byte. With some
+        // nonces an ASCII text leads to them.
         for number in UInt8.min...(.max) {
             let nonce = Array(repeating: number, count: 12)
             var plain = Array(repeating: UInt8(ascii: "x"), count: 100)
@@ -68,7 +68,7 @@ struct KeyChoiceTests {
         Issue.record("there is no such nonce")
     }
 
-    @Test("Without a key for the only form that it can be of, that is said")
+    @Test("A ciphertext whose only possible form has no key fails with no-key")
     func noKey() async throws {
         let fixture = try DecryptFixture(keys: "{\"keys\":[\(try KeyGenerator.text(.gcm256, name: nil))]}") {
             $0.formats = [.webPush]
@@ -77,7 +77,7 @@ struct KeyChoiceTests {
         try await expect(fixture.publish(sealed).stages, is: "decrypt=failed:no-key")
     }
 
-    @Test("The member, the header and the recipient name it")
+    @Test("A payload member, a header or the recipient can name the key")
     func named() async throws {
         let text = try sealed(by: "second")
         try await expect(stages(text, id: "second"), is: "decrypt=ok")
@@ -86,7 +86,7 @@ struct KeyChoiceTests {
         try await expect(stages(try sealed(.webPush, by: "second"), recipient: "second"), is: "decrypt=ok")
     }
 
-    @Test("The member goes before the header, and that before the recipient")
+    @Test("The member's key name precedes the header's, and the header's the recipient's")
     func order() async throws {
         let text = try sealed(by: "second")
         try await expect(stages(text, id: "second", header: "first", recipient: "first"), is: "decrypt=ok")
@@ -94,7 +94,7 @@ struct KeyChoiceTests {
         try await expect(stages(text, id: "first", header: "second"), is: "decrypt=failed:authentication")
     }
 
-    @Test("A name that no key has is no-key; a recipient without one gets the first")
+    @Test("An unknown key name fails with no-key; an unknown recipient gets the first key")
     func unknown() async throws {
         let text = try sealed(by: "first")
         try await expect(stages(text, id: "nobody"), is: "decrypt=failed:no-key")
@@ -103,12 +103,12 @@ struct KeyChoiceTests {
         try await expect(stages(text, id: "", header: ""), is: "decrypt=ok")
     }
 
-    @Test("A JWE's own kid counts before everything")
+    @Test("A JWE's own kid takes precedence over all other key names")
     func own() async throws {
         try await expect(stages(try sealed(.jwe, by: "second"), id: "first", header: "nobody"), is: "decrypt=ok")
     }
 
-    @Test("A JWE without a kid goes by the message's")
+    @Test("A JWE without a kid uses the key that the message names")
     func anonymous() async throws {
         let key = try #require(ring.keys.first { $0.name == "second" && $0.use == .direct })
         let nameless = KeyRing([DecryptionKey(name: nil, use: .direct, secret: key.secret)])
@@ -118,7 +118,7 @@ struct KeyChoiceTests {
     }
 
     // (trust 2)
-    @Test("A key that is bound opens for its recipient alone, whatever the ciphertext and the message say")
+    @Test("A bound key opens only for its recipient, whatever the ciphertext and the message name")
     func bound() async throws {
         let names = ["bob", "mallory"]
         let keys = try names.flatMap { name in
@@ -142,7 +142,7 @@ struct KeyChoiceTests {
         }
     }
 
-    @Test("Ten thousand names are each found")
+    @Test("Each of ten thousand named keys is found")
     func many() throws {
         let secret = SecretBytes([UInt8](repeating: 1, count: 32))
         let keys = (0..<10_000).map { DecryptionKey(name: "user-\($0)", use: .direct, secret: secret) }

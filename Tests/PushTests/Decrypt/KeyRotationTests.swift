@@ -6,16 +6,16 @@ import Testing
 @testable import PushmillCiphers
 @testable import PushmillStages
 
-@Suite("Keys that change under load")
+@Suite("Key rotation")
 struct KeyRotationTests {
     private static let readers = 4
 
-    /// A key set and what is sealed by it.
+    /// A key set and ciphertexts sealed with it.
     private struct Generation {
         let text: String
         let ciphertexts: [String]
 
-        /// Each set has one key of each kind, every other time by the same name as the one before.
+        /// Each set has one key per use. Every second set reuses the previous set's name.
         init(_ number: Int) throws {
             let name = "k\(number / 2)"
             let uses: [KeyUse] = [.direct, .gcm256, .passphrase]
@@ -29,9 +29,9 @@ struct KeyRotationTests {
     }
 
     private final class Progress: Sendable {
-        /// The set in force.
+        /// The number of the current set.
         let current = Atomic<Int>(0)
-        /// For each reader, the set that was in force when its last finished message began.
+        /// For each reader, the set that was current when its last finished message began.
         let finished = InlineArray<4, Atomic<Int>> { _ in Atomic(-1) }
 
         var slowest: Int {
@@ -39,7 +39,7 @@ struct KeyRotationTests {
         }
     }
 
-    @Test("No message fails that had a key in either set, through a hundred changes")
+    @Test("Through a hundred key changes, no message with a key of either set fails")
     func rotation() async throws {
         let generations = try (0...100).map(Generation.init)
         let fixture = try DecryptFixture(keys: generations[0].text)
@@ -56,14 +56,14 @@ struct KeyRotationTests {
                             if result.body != "hello" { failures.append("\(number): \(result.stages ?? "")") }
                         }
                         progress.finished[reader].store(number, ordering: .releasing)
-                        // The stage does not suspend: without this, readers would keep every thread.
+                        // The stage never suspends: without the yield, the readers would occupy every thread.
                         await Task.yield()
                     }
                     return failures
                 }
             }
             for number in 1...100 {
-                // A message outlives one change at most.
+                // A message spans at most one change.
                 while progress.slowest < number - 1 { await Task.yield() }
                 try fixture.folder.write(generations[number].text, to: "keys.jwks.json")
                 expect(fixture.keys.reload(.request), is: .reloaded)
@@ -76,7 +76,7 @@ struct KeyRotationTests {
     }
 
     // (trust 7)
-    @Test("A key that was removed opens nothing where it is revoked, or where there is no grace")
+    @Test("A removed key opens nothing if it is revoked or if the grace is zero")
     func revoked() async throws {
         let generations = try (0...1).map { try Generation($0 * 2) }
         let keys = String(generations[1].text.dropLast(2))
@@ -94,7 +94,7 @@ struct KeyRotationTests {
         try await expect(stages(fixture, 1), is: "decrypt=failed:authentication")
         try await expect(fixture.publish(generations[1].ciphertexts[0]).stages, is: "decrypt=ok")
 
-        // At once with the change, by its bytes, and where nothing is left.
+        // Revoked by the change that removes it: by its name, by its bytes, and by a set with no other key.
         let hexed = try #require(generations[0].text.firstMatch(of: /"alg":"dir","k":"[^"]*"/)).output
         for text in [
             keys + revocation, keys + #",{"revoked":true,\#(hexed)}]}"#, #"{"keys":[{"kid":"k0","revoked":true}]}"#,
@@ -125,7 +125,7 @@ struct KeyRotationTests {
     }
 
     // (trust 7)
-    @Test("A key that is still in the set where it is revoked opens nothing, and that is said")
+    @Test("A revoked key opens nothing even if the set still contains it, and a warning says so")
     func revokedBeside() async throws {
         let generation = try Generation(0)
         let fixture = try DecryptFixture(keys: generation.text)
@@ -143,7 +143,7 @@ struct KeyRotationTests {
         expect(warnings, is: (1...3).map { "\(path): key \($0): it is revoked" })
     }
 
-    @Test("An unreadable set leaves the old one in force, and says so")
+    @Test("An unreadable set fails the reload and leaves the old set in force")
     func unreadable() async throws {
         let generation = try Generation(0)
         let fixture = try DecryptFixture(keys: generation.text)
@@ -153,7 +153,7 @@ struct KeyRotationTests {
         try await expect(fixture.publish(generation.ciphertexts[0]).stages, is: "decrypt=ok")
     }
 
-    @Test("A replaced set serves for a while, but not for ever, also where the next one is replaced in turn")
+    @Test("A replaced set stays usable until its grace ends, even after a second replacement")
     func former() async throws {
         let generations = try (0...2).map { try Generation($0 * 2) }
         let keys = try generations.map { try KeySetReader(Array($0.text.utf8)).keys }
@@ -189,7 +189,7 @@ struct KeyRotationTests {
     }
 
     @Test(
-        "Keys that others can read are warned of, but not those of the process's own group (trust 7)",
+        "A key file readable beyond its owner and the process's group causes a warning (trust 7)",
         arguments: [(0o600, 0), (0o640, 0), (0o644, 1)] as [(mode_t, Int)])
     func permissions(mode: mode_t, warnings: Int) throws {
         let folder = try TemporaryFolder()
@@ -201,7 +201,7 @@ struct KeyRotationTests {
     }
 
     // (trust 8)
-    @Test("Keys of examples are refused by their position or name, where that is wanted")
+    @Test("Published sample keys are rejected with their position if the caller refuses samples")
     func samples() throws {
         let folder = try TemporaryFolder()
         let sample = #""kty":"oct","alg":"openssl","k":"Y29ycmVjdCBob3JzZSBiYXR0ZXJ5IHN0YXBsZQ""#
@@ -219,7 +219,7 @@ struct KeyRotationTests {
         try expect(error("{\(sample),\"kid\":\"k\"}"), is: "key 2 \(why)")
     }
 
-    @Test("Keys that are passed over are told when the set is read")
+    @Test("Reading a set warns of each key that it skips")
     func passedOver() throws {
         let folder = try TemporaryFolder()
         let own = try KeyGenerator.text(.gcm256, name: "own")
@@ -230,7 +230,7 @@ struct KeyRotationTests {
         expect(warnings, is: ["\(path): key 2: keys of type RSA are not used here"])
     }
 
-    @Test("A set with the same keys keeps the former one, less what is revoked since")
+    @Test("A set with the same keys keeps the former sets, minus keys that were revoked since")
     func same() throws {
         let generations = try (0...1).map { try Generation($0 * 2) }
         let keys = try generations.map { try KeySetReader(Array($0.text.utf8)).keys }

@@ -13,7 +13,7 @@ struct KeySetTests {
 
     private func read(_ text: String) throws(KeySetError) -> KeySetReader { try KeySetReader(Array(text.utf8)) }
 
-    @Test("Every generated key is read again, with its use and name", arguments: KeyUse.allCases)
+    @Test("A generated key reads back with its use and name", arguments: KeyUse.allCases)
     func generated(use: KeyUse) throws {
         let set = try #require(KeyGenerator.add(try KeyGenerator.generate(use, name: "n\"1"), to: nil))
         let keys = try KeySetReader(set).keys
@@ -21,7 +21,7 @@ struct KeySetTests {
         expect(keys.map(\.name), is: ["n\"1"])
     }
 
-    @Test("A key is added to a set, whose text stays as it is")
+    @Test("Adding a key to a set leaves the rest of its text as it is")
     func adding() throws {
         let before = "{ \"keys\" : [ \(Self.good) ], \"note\" : 1e2 }"
         let key = try KeyGenerator.generate(.direct, name: "b", count: 64)
@@ -32,7 +32,7 @@ struct KeySetTests {
     }
 
     @Test(
-        "A key that cannot be used says which and why, and not its name, which may be a recipient's",
+        "An unusable key is reported by position and reason, not by its name",
         arguments: [
             (#"{"kty":"oct","alg":"dir"}"#, "key 2: `k` is missing"),
             (#"{"kty":"oct","alg":"dir","k":"AA"}"#, "key 2: 1 bytes are not a key for dir"),
@@ -76,7 +76,7 @@ struct KeySetTests {
     }
 
     @Test(
-        "What is no key set is refused",
+        "Text that is not a key set is rejected",
         arguments: [
             ("", "not a JWK Set: not JSON: unexpected end at byte 0"),
             ("[]", "not a JWK Set: there is no array `keys`"),
@@ -92,7 +92,7 @@ struct KeySetTests {
         expect(error?.description, is: why)
     }
 
-    @Test("Sound keys for somebody else are passed over, and told by their place")
+    @Test("Valid keys that cannot decrypt are skipped and reported by position")
     func passedOver() throws {
         let reader = try read(
             set(
@@ -107,7 +107,7 @@ struct KeySetTests {
             ])
     }
 
-    @Test("A pair for signatures is passed over, and a message that names no key is opened by the one behind it")
+    @Test("A signature pair is skipped, and the next pair is the default for key agreement")
     func signatures() throws {
         let agreement = try KeyGenerator.text(.agreement, name: "b")
         for member in [#""alg":"ES256""#, #""use":"sig""#] {
@@ -121,7 +121,7 @@ struct KeySetTests {
         try expect(read(set(webPush)).keys.map(\.use), is: [.webPush])
     }
 
-    @Test("No key shows itself")
+    @Test("A key's description and dump hide its secret")
     func hidden() throws {
         let key = try #require(try read(set(Self.good)).keys.first)
         var dumped = ""
@@ -130,7 +130,7 @@ struct KeySetTests {
         #expect(!dumped.contains("storage"))
     }
 
-    @Test("A key of any length that its use allows, and the strongest unless one is named")
+    @Test("A key is generated in any length that its use allows, by default 32 bytes if allowed")
     func lengths() throws {
         func count(_ use: KeyUse, _ count: Int? = nil) throws -> Int? {
             let set = try #require(KeyGenerator.add(try KeyGenerator.generate(use, name: nil, count: count), to: nil))
@@ -144,7 +144,7 @@ struct KeySetTests {
         }
     }
 
-    @Test("A set begins with its first key, a line for each")
+    @Test("A new set begins with its first key and has one line per key")
     func lines() throws {
         var set: [UInt8]?
         for name in ["a", "b", "c"] {
@@ -158,7 +158,7 @@ struct KeySetTests {
         try expect(read(text).keys.map(\.name), is: ["a", "b", "c"])
     }
 
-    @Test("Of a pair its sender is told the public part, and of other keys nothing")
+    @Test("Only the public part of a pair is published, and nothing of other keys")
     func published() throws {
         func key(_ use: KeyUse, _ name: String?) throws -> DecryptionKey {
             let set = try #require(KeyGenerator.add(try KeyGenerator.generate(use, name: name), to: nil))
@@ -184,7 +184,7 @@ struct KeySetTests {
         #expect(auth.count == 16 && text("auth", subscription) == Base64.urlText(auth))
     }
 
-    @Test("A revocation needs a name or a key, and `revoked` is true or false")
+    @Test("A revocation needs a name or key bytes, and `revoked` must be true or false")
     func revocations() throws {
         func why(_ key: String) -> String? {
             #expect(throws: KeySetError.self) { try read(set(Self.good, key)) }?.description
@@ -197,14 +197,14 @@ struct KeySetTests {
         try expect(read(set(String(kept))).keys.map(\.name), is: ["a"])
     }
 
-    @Test("A revoked key whose bytes were blanked out is revoked by its name, and no pair with it")
+    @Test("A revoked key with blanked-out bytes is revoked by name and revokes no pair")
     func blanked() throws {
         let reader = try read(set("{\(Self.point)}", Self.good, #"{"kid":"a","k":"","revoked":true}"#))
         expect(reader.keys.map(\.use), is: [.agreement])
         #expect(reader.revoked.allSatisfy { revoked in !reader.keys.contains { revoked.covers($0) } })
     }
 
-    @Test("A new key may have the name of one that is marked with its bytes, but not of one that is revoked by name")
+    @Test("A new key may reuse the name of a key revoked by bytes, but not by name")
     func revokedName() throws {
         let new = Self.good.replacing("\"AAAA", with: "\"BAAA")
         let marked = String(Self.good.dropLast()) + #","revoked":true}"#
@@ -214,13 +214,13 @@ struct KeySetTests {
         #expect(reader.keys.isEmpty && reader.passedOver == ["key 1: it is revoked"])
     }
 
-    @Test("One name may be of keys for several uses")
+    @Test("Keys for different uses may have the same name")
     func sameName() throws {
         let other = Self.good.replacing("A128GCM", with: "A128KW")
         try expect(read(set(Self.good, other)).keys.map(\.use), is: [.gcm128, .wrap128])
     }
 
-    @Test("Names are told apart by their bytes, as keys are looked up")
+    @Test("Key names are compared by bytes, not by Unicode equivalence")
     func equivalentNames() throws {
         let names = ["\u{E9}", "e\u{301}"]
         let keys = try read(set(Self.named(names[0]), Self.named(names[1]))).keys
@@ -232,7 +232,7 @@ struct KeySetTests {
         expect(keys.map(revoked.covers), is: [true, false])
     }
 
-    @Test("Of very many keys each is told apart")
+    @Test("A duplicate among twenty thousand keys is found")
     func many() throws {
         let keys = (0..<20_000).map { Self.named("user-\($0)") }.joined(separator: ",")
         try expect(read(set(keys)).keys.count, is: 20_000)
@@ -244,7 +244,7 @@ struct KeySetTests {
         #"{"kty":"oct","kid":"\#(name)","alg":"A128GCM","k":"AAAAAAAAAAAAAAAAAAAAAA"}"#
     }
 
-    @Test("A revoked key covers what has its name, its bytes or its point, and nothing else")
+    @Test("A revocation covers exactly the keys with its name, bytes or point")
     func covers() throws {
         let (one, two) = (SecretBytes([1, 2]), SecretBytes([3, 4]))
         func key(_ name: String?, _ secret: SecretBytes) -> DecryptionKey {
@@ -261,7 +261,7 @@ struct KeySetTests {
         #expect(!ofPoint.covers(other) && !ofPoint.covers(key(nil, one)))
     }
 
-    @Test("Keys of examples are told from others")
+    @Test("Sample keys are recognized by their exact bytes")
     func samples() throws {
         func isSample(_ text: String) -> Bool {
             SampleKeys.contains(DecryptionKey(name: nil, use: .passphrase, secret: SecretBytes(text.utf8)))

@@ -5,12 +5,12 @@ import Testing
 @testable import PushmillCiphers
 @testable import PushmillStages
 
-/// (trust 1) What nothing authenticates fails in one way only.
-@Suite("Ciphertexts that are tried out")
+/// (trust 1) A ciphertext of a form without authentication fails in one way only.
+@Suite("Padding oracle")
 struct PaddingOracleTests {
     private let decryptor = Decryptor([.openSSL], .sha256)
 
-    /// The plaintext, or what the service would count.
+    /// The plaintext, or the failure that the service would count.
     private func opened(_ data: [UInt8], _ scratch: inout DecryptScratch) -> Result<[UInt8], DecryptFailure> {
         let text = Array(SealedText(data).text.utf8)
         do throws(DecryptFailure) {
@@ -38,10 +38,10 @@ struct PaddingOracleTests {
         return Array(text.utf8).withUnsafeBufferPointer { BinaryText.bytes($0.span) }
     }
 
-    @Test("All variations of the byte before the last block fail for the same reason")
+    @Test("Every value of the byte before the last block fails for the same reason")
     func variations() throws {
         var scratch = try DecryptScratch()
-        // Bytes that are no UTF-8 whatever the padding is.
+        // The text is not UTF-8 whatever the padding is.
         let data = try sealed([UInt8](repeating: 0xFF, count: 40))
         for value in UInt8.min...UInt8.max {
             var data = data
@@ -50,8 +50,8 @@ struct PaddingOracleTests {
         }
     }
 
-    /// A million of them: `PUSHMILL_MUTATIONS=1000000 deploy/test --filter PaddingOracleTests`.
-    @Test("Whatever is tampered with fails for the same reason, also cut short")
+    /// For a million mutations: `PUSHMILL_MUTATIONS=1000000 deploy/test --filter PaddingOracleTests`.
+    @Test("All failures of tampered and truncated ciphertexts have the same reason")
     func tampering() throws {
         var scratch = try DecryptScratch()
         let data = try sealed(Array("See you at 12, where it is written on the wall".utf8))
@@ -68,26 +68,26 @@ struct PaddingOracleTests {
         expect(reasons.keys.map(\.self), is: [.authentication])
     }
 
-    @Test("An object that may not be merged is nobody's to know of", arguments: ["[1]", #"{"aps":1}"#, #"{"body":1}"#])
+    @Test("Unmergeable openssl plaintexts count as unauthenticated", arguments: ["[1]", #"{"aps":1}"#, #"{"body":1}"#])
     func merged(plaintext: String) async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text) { $0.fields = [.init(to: .merge)] }
         let sealed = try DecryptKeys.seal(plaintext, .openSSL, "pw")
         try await expect(fixture.publish(sealed).stages, is: "decrypt=failed:authentication")
     }
 
-    @Test("Only what is authenticated is read where no form is named")
+    @Test("Only authenticated formats are allowed by default")
     func standard() {
         expect(DecryptOptions().formats, is: [.jwe, .aesGCM, .chaCha20, .webPush])
     }
 
-    @Test("Wycheproof's paddings: right ones are taken off, all others leave everything")
+    @Test("Valid Wycheproof paddings are removed, and invalid ones leave all bytes")
     func published() throws {
         let vectors = try Vectors.read()
         expect(vectors.count, is: 144)
         for vector in vectors {
             let (opened, text) = try vector.open()
             let isValid = vector.isValid
-            // Without any block there is nothing to open.
+            // A ciphertext without a block has no result.
             expect(opened?.isPadded ?? false, is: isValid, "\(vector.tcId)")
             guard let opened else { continue }
             expect(opened.count, is: (isValid ? vector.msg.utf8.count / 2 : text.count), "\(vector.tcId)")
@@ -95,9 +95,9 @@ struct PaddingOracleTests {
         }
     }
 
-    /// The form makes key and initial value of a passphrase and a salt, so that the vectors' own cannot come to it: what is
-    /// in their blocks, with its padding, is encrypted anew under those that the form makes.
-    @Test("Wycheproof's paddings through the form: right ones show their text, all others fail for the same reason")
+    /// The form derives key and initialization vector from a passphrase and a salt, and cannot use the vectors' own. The
+    /// test encrypts the vectors' padded blocks again with the derived ones.
+    @Test("In openssl form, valid Wycheproof paddings show their text and all others fail for one reason")
     func publishedInTexts() throws {
         var scratch = try DecryptScratch()
         let context = try SealingContext()
@@ -106,12 +106,12 @@ struct PaddingOracleTests {
             let blocks = try vector.open().blocks
             let salt = try context.random(PassphraseDerivation.saltCount)
             let derived = try context.derived(DecryptKeys.secret("pw"), salt)
-            // Sealing adds a block of padding, which is the last one.
+            // Encrypting appends a block of padding, which is dropped.
             let sealed = try context.encrypt(
                 Cipher.aes256CBC.algorithm, key: Array(derived.prefix(32)), nonce: Array(derived.dropFirst(32)), blocks)
             let data = Array("Salted__".utf8) + salt + sealed.dropLast(Cipher.blockCount)
             let message = Vector.bytes(vector.msg)
-            // A text that is none is not to be told from a padding that is none.
+            // A text that is not UTF-8 fails exactly as an invalid padding does.
             let isShown = vector.isValid && String(validating: message, as: UTF8.self) != nil
             let expected: Result<[UInt8], DecryptFailure> = isShown ? .success(message) : .failure(.authentication)
             expect(opened(data, &scratch), is: expected, "\(vector.tcId)")
@@ -135,7 +135,7 @@ struct PaddingOracleTests {
 
         var isValid: Bool { result == "valid" }
 
-        /// What the cipher says, and all that is in the blocks; nothing of no block at all.
+        /// The cipher's result, nil if there is no block, and the decrypted blocks with their padding.
         func open() throws -> (opened: (count: Int, isPadded: Bool)?, blocks: [UInt8]) {
             let key = SecretBytes(Vector.bytes(key))
             let cipher: Cipher = key.count == 16 ? .aes128CBC : .aes256CBC
@@ -161,7 +161,7 @@ struct PaddingOracleTests {
 }
 
 extension SealingContext {
-    /// Key and initial value, as the form makes them.
+    /// The key and the initialization vector that the form derives.
     fileprivate func derived(_ passphrase: [UInt8], _ salt: [UInt8]) throws -> [UInt8] {
         let room = scratch.secrets[.contentKey]
         let number = salt.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }

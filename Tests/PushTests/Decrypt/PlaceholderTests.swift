@@ -4,7 +4,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("What is shown of a text that cannot be read")
+@Suite("Placeholders for texts that cannot be decrypted")
 struct PlaceholderTests {
     private let catalog: CatalogFixture
 
@@ -15,7 +15,7 @@ struct PlaceholderTests {
         ])
     }
 
-    /// A chain that decrypts and localizes, as a configuration makes it.
+    /// A chain of decrypt and localize, built from a configuration.
     private func chain(_ placeholder: String) async throws -> Chain {
         let folder = catalog.folder
         try catalog.write("keys.jwks.json", Array(DecryptKeys.text.utf8))
@@ -44,7 +44,7 @@ struct PlaceholderTests {
 
     private static let key = #""loc-key":"NEW","loc-args":["Bob"]"#
 
-    @Test("None leaves the alert as the producer wrote it, and localize has its turn")
+    @Test("With placeholder `none` the producer's alert stays, and localize still runs")
     func none() async throws {
         let chain = try await chain("none")
         let left = await Message(payload(Self.key), ["locale": "de"]).publish(chain)
@@ -54,7 +54,7 @@ struct PlaceholderTests {
     }
 
     @Test(
-        "A key of the catalog is shown in the recipient's language, and other words as they are",
+        "A placeholder is localized if it is a catalog key without arguments, else shown as it is",
         arguments: [
             ("SECRET", "de", "Eine Nachricht"), ("SECRET", "fr", "A message"), ("(Encrypted)", "de", "(Encrypted)"),
             ("NEW", "de", "NEW"),
@@ -65,7 +65,7 @@ struct PlaceholderTests {
         expect(shown?.value, is: payload(#""body":"\#(expected)""#))
     }
 
-    @Test("So it is when the time is over", arguments: [("none", "?", nil), ("SECRET", "", "A message")])
+    @Test("On expiry the placeholder is shown too", arguments: [("none", "?", nil), ("SECRET", "", "A message")])
     func expired(placeholder: String, body: String, subtitle: String?) async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text) { $0.placeholder = nil }
         let texts = SharedTexts()

@@ -5,7 +5,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("What we seal, we open")
+@Suite("Sealing and opening")
 struct SealedFormTests {
     private static let text = "Grüße 👋🏽, \"see you\" at 12\n"
 
@@ -19,7 +19,7 @@ struct SealedFormTests {
     }
 
     @Test(
-        "JWE by every alg and enc",
+        "A JWE opens with every supported alg and enc",
         arguments: [
             ("k2", "A256KW"), ("k3", "A128KW"), ("k4", "A256GCMKW"), ("ec", "ECDH-ES"), ("ec", "ECDH-ES+A128KW"),
             ("ec", "ECDH-ES+A192KW"), ("ec", "ECDH-ES+A256KW"),
@@ -32,12 +32,12 @@ struct SealedFormTests {
         try await opens(sealed)
     }
 
-    @Test("JWE under a key of its own", arguments: ["A256GCM", "A128CBC-HS256"])
+    @Test("A JWE encrypted directly with a shared key opens", arguments: ["A256GCM", "A128CBC-HS256"])
     func direct(encryption: String) async throws {
         try await opens(try DecryptKeys.seal(Self.text, .jwe, "k1") { $0.encryption = encryption })
     }
 
-    @Test("Of several keys for JWE the first that can do what is chosen is taken")
+    @Test("The sealer uses the first key that fits the chosen alg and enc")
     func chosen() async throws {
         let uses: [(KeyUse, Int?)] = [(.direct, 32), (.direct, 16), (.wrap256, nil), (.agreement, nil)]
         let keys = try uses.map { try KeyGenerator.text($0, name: nil, count: $1) }
@@ -63,21 +63,21 @@ struct SealedFormTests {
         #expect(throws: DecryptFailure.unsupported) { try sealed("A512KW", nil) }
     }
 
-    @Test("openssl by every derivation", arguments: [.md5, .sha256, .iterated(1000)] as [PassphraseDerivation])
+    @Test("Every openssl key derivation works", arguments: [.md5, .sha256, .iterated(1000)] as [PassphraseDerivation])
     func openSSL(derivation: PassphraseDerivation) async throws {
         let sealed = try DecryptKeys.seal(Self.text, .openSSL, "pw") { $0.derivation = derivation }
         try await opens(sealed) { $0.derivation = derivation }
     }
 
     @Test(
-        "Nonce, ciphertext and tag in one, by the key that the message names",
+        "A joined nonce, ciphertext and tag opens with the key that the message names",
         arguments: [("raw", .aesGCM), ("raw128", .aesGCM), ("cc", .chaCha20)] as [(String, SealingForm)])
     func combined(name: String, form: SealingForm) async throws {
         let sealed = try DecryptKeys.seal(Self.text, form, name)
         try await opens(sealed, members: ",\"ENCRYPTION_KEY_ID\":\"\(name)\"")
     }
 
-    @Test("Web push, of the RFC and of the draft")
+    @Test("Web push ciphertexts of the RFC and of the draft open")
     func webPush() async throws {
         try await opens(try DecryptKeys.seal(Self.text, .webPush, "push"))
         let sealed = try Sealer().seal(Array(Self.text.utf8), as: .webPushDraft, DecryptKeys.ring)
@@ -85,7 +85,7 @@ struct SealedFormTests {
         try await opens(sealed.text, members: ",\"k\":\"\(draft.point)\",\"s\":\"\(draft.salt)\"")
     }
 
-    @Test("Web push of more than a usual record", arguments: [4_070, 4_096, 5_000])
+    @Test("Web push texts around and above the usual record size open", arguments: [4_070, 4_096, 5_000])
     func longWebPush(count: Int) async throws {
         let text = String(repeating: "x", count: count)
         let fixture = try DecryptFixture(keys: DecryptKeys.text)
@@ -94,7 +94,7 @@ struct SealedFormTests {
         #expect(result.stages == "decrypt=ok" && result.body?.hasPrefix("xxx") == true)
     }
 
-    @Test("Text of every length from none to some blocks")
+    @Test("Texts of every length from 0 to 70 bytes open")
     func lengths() async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text)
         for count in 0...70 {
@@ -106,7 +106,7 @@ struct SealedFormTests {
         }
     }
 
-    @Test("rot13 in place, for tutorials")
+    @Test("rot13 decodes fields in place")
     func rot13() async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text) { options in
             options.formats = [.rot13]

@@ -5,12 +5,12 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// What stands in a record of web push beside the text.
-@Suite("Padding of web push")
+/// The padding beside the text in a web push record.
+@Suite("Web push padding")
 struct WebPushPaddingTests {
     private static let text = Array("hello".utf8)
 
-    /// A record with these bytes in it, sealed for the key set's pair, as the RFC or as the draft has it.
+    /// Publishes a record with these bytes, sealed for the key set's pair in the RFC's or the draft's form.
     private func publish(_ record: [UInt8], isDraft: Bool, size: UInt32? = nil) async throws -> Decrypted {
         let fixture = try DecryptFixture(keys: DecryptKeys.text)
         let key = try #require(DecryptKeys.ring.keys.first { $0.use == .webPush })
@@ -32,7 +32,7 @@ struct WebPushPaddingTests {
         return try await fixture.publish(SealedText(data).text, members: members)
     }
 
-    @Test("Behind the text stands a 2 and any number of zeros", arguments: [0, 1, 100])
+    @Test("In the RFC form, a 2 and any number of zeros follow the text", arguments: [0, 1, 100])
     func standard(zeros: Int) async throws {
         let record = Self.text + [2] + [UInt8](repeating: 0, count: zeros)
         let result = try await publish(record, isDraft: false)
@@ -40,7 +40,7 @@ struct WebPushPaddingTests {
     }
 
     @Test(
-        "A record is as long as its size says at most",
+        "A record that is longer than its declared size is unsupported",
         arguments: [(22, "ok"), (23, "ok"), (21, "failed:unsupported")])
     func size(size: UInt32, result: String) async throws {
         // Text, delimiter and tag are 22 bytes.
@@ -48,21 +48,21 @@ struct WebPushPaddingTests {
     }
 
     @Test(
-        "Without a delimiter, or with that of a record that is not the last, it is refused",
+        "A record without the last record's delimiter is rejected",
         arguments: [[], [1], [2, 1], [0]] as [[UInt8]])
     func noDelimiter(_ end: [UInt8]) async throws {
         let record = end == [0] ? [0, 0] : Self.text + end
         try await expect(publish(record, isDraft: false).stages, is: "decrypt=failed:authentication")
     }
 
-    @Test("In the draft the number of zeros stands before them", arguments: [0, 1, 256, 300])
+    @Test("In the draft form, the number of zeros and the zeros precede the text", arguments: [0, 1, 256, 300])
     func draft(zeros: Int) async throws {
         let record = [UInt8(zeros >> 8), UInt8(zeros & 255)] + [UInt8](repeating: 0, count: zeros) + Self.text
         let result = try await publish(record, isDraft: true)
         #expect(result.stages == "decrypt=ok" && result.body == "hello")
     }
 
-    @Test("Padding alone is an empty text", arguments: [0, 3])
+    @Test("Padding alone opens to an empty text", arguments: [0, 3])
     func nothing(zeros: Int) async throws {
         let record = [0, UInt8(zeros)] + [UInt8](repeating: 0, count: zeros)
         let result = try await publish(record, isDraft: true)
@@ -70,7 +70,7 @@ struct WebPushPaddingTests {
     }
 
     @Test(
-        "Padding that is not all zeros, or longer than the record, is refused",
+        "Draft padding that is not all zeros or exceeds the record is rejected",
         arguments: [[], [0], [0, 1], [0, 3, 0, 0], [1, 0, 0], [0, 2, 0, 1, 0x61], [0, 2, 1, 0, 0x61]] as [[UInt8]])
     func wrongPadding(_ record: [UInt8]) async throws {
         try await expect(publish(record, isDraft: true).stages, is: "decrypt=failed:authentication")

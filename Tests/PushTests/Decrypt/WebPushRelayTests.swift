@@ -5,9 +5,9 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("Web push as relays hand it on")
+@Suite("Web push as forwarded by relays")
 struct WebPushRelayTests {
-    /// A message of the older form, in bytes.
+    /// A message of the older form (the draft's), as bytes.
     private struct Sealed {
         let text: [UInt8]
         let point: [UInt8]
@@ -33,7 +33,7 @@ struct WebPushRelayTests {
         return #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1}\#(members)}"#
     }
 
-    @Test("All in z85, two hundred times, whatever a text looks like")
+    @Test("A message entirely in z85 opens, even if it has four dots like a JWE")
     func z85() async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text, Self.relay)
         var withFourDots = 0
@@ -50,7 +50,7 @@ struct WebPushRelayTests {
         #expect(withFourDots > 0)
     }
 
-    @Test("The newer form in any encoding that is named", arguments: BinaryEncoding.allCases)
+    @Test("The RFC form opens in every encoding; a broken text is malformed", arguments: BinaryEncoding.allCases)
     func encodings(encoding: BinaryEncoding) async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text) {
             $0.fields = [DecryptOptions.Field(from: JSONPointer(member: "p"), encoding: encoding)]
@@ -75,7 +75,7 @@ struct WebPushRelayTests {
     }
 
     @Test(
-        "The headers of the older form, as they came",
+        "Point and salt are read from the draft form's unmodified header lines",
         arguments: [
             ("dh=DH;p256ecdsa=BAAA", "salt=SALT"), ("p256ecdsa=BAAA;dh=DH", "keyid=p256dh;salt=SALT"),
             ("keyid=a; DH=\\\"DH\\\" , p256ecdsa=x", "rs=4096; Salt=\\\"SALT\\\""), ("dh=DH,dh=x", "salt=SALT=="),
@@ -93,7 +93,7 @@ struct WebPushRelayTests {
         expect(result.body, is: "hello")
     }
 
-    @Test("They may be headers of the record; a line without the value is none")
+    @Test("Record headers may hold the lines; a line without the value fails")
     func recordHeaders() async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text) {
             Self.inHeaders(&$0)
@@ -112,7 +112,7 @@ struct WebPushRelayTests {
         }
     }
 
-    @Test("What is in the headers may be in z85 as well")
+    @Test("The point and the salt in header lines may be in z85")
     func z85Headers() async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text) {
             Self.relay(&$0)
