@@ -3,11 +3,11 @@ import FoundationEssentials
 @testable import PushmillLocalization
 @testable import PushmillStages
 
-/// A catalog folder of a test's own, removed with the value.
+/// A test's own catalog folder, deleted with the object.
 final class CatalogFixture {
     let folder: String
 
-    /// By paths such as `en.lproj/Localizable.strings`.
+    /// Files by path, such as `en.lproj/Localizable.strings`.
     init(_ files: [String: String] = [:]) throws {
         folder = FileManager.default.temporaryDirectory.path + "/pushmill-catalog-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -35,7 +35,7 @@ final class CatalogFixture {
         return LocalizeStage(catalog: catalog, localeSources: [.header(Array("locale".utf8))])
     }
 
-    /// What is wrong with it, with paths as they were given.
+    /// The catalog's problems, with paths relative to the folder.
     func problems(defaultLocale: String = "en") -> [String] {
         do {
             _ = try catalog(defaultLocale: defaultLocale)
@@ -48,7 +48,6 @@ final class CatalogFixture {
     }
 }
 
-/// A locale that a test names.
 func locale(_ tag: String) throws -> LocaleName {
     guard let name = LocaleName(tag) else { throw NoLocale(tag: tag) }
     return name
@@ -57,7 +56,7 @@ func locale(_ tag: String) throws -> LocaleName {
 struct NoLocale: Error { let tag: String }
 
 extension Catalog {
-    /// The translation for a recipient, or in brackets why there is none.
+    /// The translation for a recipient, or in brackets the reason why there is none.
     func text(_ key: String, _ arguments: [String] = [], _ wishes: String = "en") -> String {
         let choice = Array(wishes.utf8).withUnsafeBufferPointer { self.choice(for: $0) }
         let texts = arguments.map { text in

@@ -33,7 +33,7 @@ struct CatalogMutationTests {
         ]
     }()
 
-    /// What is put in the place of bytes, beside random ones.
+    /// What replaces bytes, besides random bytes.
     private static let pieces = [
         "%", "%#@n@", "%1$", "%99999999999999999999d", "%*.*f", "\"", "\\", "\\U", "{", "}", ";", "=", "<", "</",
         "<![CDATA[",
@@ -42,7 +42,7 @@ struct CatalogMutationTests {
     ].map { Array($0.utf8) }
 
     @Test(
-        "Any bytes are a catalog or a list of problems, and what was read localizes anything", arguments: [1, 2, 3, 4])
+        "Mutated files give tables or problems, and every key that was read is found", arguments: [1, 2, 3, 4])
     func mutations(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let arguments = ["", "1", "x", "-7.5", "1e300", "99999999999999999999", "é"]

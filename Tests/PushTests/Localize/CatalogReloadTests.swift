@@ -4,7 +4,7 @@ import Testing
 @testable import PushmillLocalization
 @testable import PushmillStages
 
-@Suite("A catalog that has become malformed")
+@Suite("A catalog that becomes malformed")
 struct CatalogReloadTests {
     private static let strings = "en.lproj/Localizable.strings"
     private static let dict = "en.lproj/Localizable.stringsdict"
@@ -37,7 +37,7 @@ struct CatalogReloadTests {
         ).utf8)
 
     @Test(
-        "It is told with its place, and the texts that were there are shown",
+        "A malformed catalog is reported with its position, and the old texts stay in use",
         arguments: [
             (dict, truncated, ":2:13: the element does not end"),
             (dict, Array("bplist00 and no more".utf8), ": not a sound binary property list"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushmillLocalization
 
-@Suite("The report on a catalog")
+@Suite("Catalog report")
 struct CatalogReportTests {
     private func lines(_ files: [String: String], development: String = "en") throws -> [String] {
         let fixture = try CatalogFixture(files)
@@ -27,7 +27,7 @@ struct CatalogReportTests {
         try expect(lines(Dictionary(uniqueKeysWithValues: files)), is: [])
     }
 
-    @Test("Missing keys are told, unless a truncation has them")
+    @Test("A missing key is reported unless a truncation of the locale has it")
     func missing() throws {
         try expect(
             lines([
@@ -40,7 +40,7 @@ struct CatalogReportTests {
             ])
     }
 
-    @Test("Arguments that differ from the development language are told")
+    @Test("Arguments that differ from the development language are reported")
     func arguments() throws {
         try expect(
             lines([
@@ -54,7 +54,7 @@ struct CatalogReportTests {
             ])
     }
 
-    @Test("Of a key that the development language lacks, arguments are held against the first locale that has it")
+    @Test("A key missing in the development language is compared with the first locale that has it")
     func argumentsOfOthers() throws {
         try expect(
             lines([
@@ -64,7 +64,7 @@ struct CatalogReportTests {
             ]), is: [#"fr: "B" takes %1$@ %2$d, in de %1$d"#])
     }
 
-    @Test("A text where another language chooses by a number is told")
+    @Test("A text argument is reported if another language chooses a plural form by it")
     func textForPlural() throws {
         try expect(
             lines([
@@ -78,7 +78,7 @@ struct CatalogReportTests {
             ])
     }
 
-    @Test("Plural forms that the language needs for counts are told")
+    @Test("Missing plural forms that a language needs for counts are reported")
     func forms() throws {
         try expect(
             lines([
@@ -90,7 +90,7 @@ struct CatalogReportTests {
             ]), is: [#"en: "N" lacks the plural form one"#, #"pl: "N" lacks the plural form few, many"#])
     }
 
-    @Test("A key that is not to be translated is not missing")
+    @Test("A key marked as not to be translated is not reported as missing")
     func untranslated() throws {
         let catalog = """
             {"sourceLanguage": "en", "strings": {"A": {"shouldTranslate": false}, "B": {"shouldTranslate": true},
@@ -99,7 +99,7 @@ struct CatalogReportTests {
         try expect(lines(["Localizable.xcstrings": catalog]), is: [#"de: "B" is missing"#])
     }
 
-    @Test("Files that cannot be read are told with their place, and the rest is reported without them")
+    @Test("Unreadable files are reported with their position, and the rest without them")
     func unreadable() throws {
         try expect(
             lines([

@@ -3,16 +3,16 @@ import Testing
 
 @testable import PushmillLocalization
 
-@Suite("Formats")
+@Suite("Format strings")
 struct FormatTests {
-    /// A catalog in which `K` has this format.
+    /// The text of a key with this format.
     private func text(_ format: String, _ arguments: [String], locale: String = "en") throws -> String {
         let fixture = try CatalogFixture(["\(locale).lproj/Localizable.strings": "K = \"\(format)\";"])
         return try fixture.catalog(defaultLocale: locale).text("K", arguments, locale)
     }
 
     @Test(
-        "Arguments come in order or by position",
+        "Arguments are taken in order or by position",
         arguments: [
             ("%@ and %@", ["a", "b"], "a and b"), ("%2$@ %1$@", ["a", "b"], "b a"), ("%1$@%1$@", ["a"], "aa"),
             ("%@", [""], ""), ("%@", ["{contact:c1} %@ 50%"], "{contact:c1} %@ 50%"), ("plain", [], "plain"),
@@ -23,14 +23,14 @@ struct FormatTests {
     }
 
     @Test(
-        "A percent sign is doubled, or stands in prose",
+        "A percent sign may be doubled or stand alone in prose",
         arguments: [
             ("%@: 50%% off", ["Shop"], "Shop: 50% off"), ("100%", [], "100%"),
             ("50 % rabais %@", ["x"], "50 % rabais x"),
             ("100%. Done", [], "100%. Done"), ("(5%)", [], "(5%)"), ("5%, %@", ["x"], "5%, x"),
             ("%%%@%%", ["x"], "%x%"),
             ("20% when %@", ["x"], "20% when x"),
-            // Turkish has it before the number, which is no width.
+            // Turkish writes the sign before the number, which is not a width.
             ("%50 bonus: %@", ["x"], "%50 bonus: x"), ("%300 bonus: %@", ["x"], "%300 bonus: x"),
             ("%1000", [], "%1000"),
         ])
@@ -39,7 +39,7 @@ struct FormatTests {
     }
 
     @Test(
-        "Integers are grouped, padded and signed as printf has it",
+        "Integers are grouped, padded and signed as printf does",
         arguments: [
             ("%d", "1234567", "1,234,567"), ("%i", "-5", "-5"), ("%ld", "0", "0"),
             ("%lld", "-9223372036854775808", "-9,223,372,036,854,775,808"),
@@ -70,7 +70,7 @@ struct FormatTests {
         try expect(text(format, [argument]), is: expected)
     }
 
-    @Test("The largest numbers fit")
+    @Test("The longest numbers are written in full")
     func largest() throws {
         try expect(text("%.99f", ["1e308"]).utf8.count, is: 309 + 102 + 1 + 99)
         #expect(try text("%255.99f", ["-1e308"]).hasPrefix("-100"))
@@ -85,7 +85,7 @@ struct FormatTests {
         try expect(text(format, [argument]), is: expected)
     }
 
-    @Test("A text is cut by a precision alone, however long it is", arguments: [255, 256, 300])
+    @Test("Only a precision cuts a text, however long it is", arguments: [255, 256, 300])
     func longTexts(count: Int) throws {
         let text = String(repeating: "é", count: count)
         try expect(self.text("%5@|%-5@|", [text, text]), is: "\(text)|\(text)|")
@@ -93,14 +93,14 @@ struct FormatTests {
     }
 
     @Test(
-        "Numbers look as the locale writes them",
+        "Numbers are written in the locale's style",
         arguments: [
             ("de", "%d %.2f", ["1234567", "-1234.5"], "1.234.567 -1.234,50"), ("ar", "%d", ["1234"], "١٬٢٣٤"),
             ("hi", "%d", ["1234567"], "12,34,567"), ("fa", "%05d", ["42"], "۰۰۰۴۲"),
             ("sv", "%d", ["-1234"], "−1\u{A0}234"),
             ("ar", "%5d|", ["-7"], "  \u{61C}-٧|"),
             ("en-US-POSIX", "%d %.1f", ["1234567", "-12345.5"], "1234567 -12345.5"),
-            // Languages that ICU does not know, whatever the process's own locale is.
+            // Languages unknown to ICU get this format whatever the process's own locale is.
             ("tlh", "%d %.1f", ["1234567", "-12345.5"], "1,234,567 -12,345.5"),
             ("tlh-DE", "%d %.1f", ["1234567", "-12345.5"], "1,234,567 -12,345.5"),
         ])
@@ -109,7 +109,7 @@ struct FormatTests {
     }
 
     @Test(
-        "They look as the recipient's region writes them, where its language is the text's",
+        "Numbers follow the recipient's region if its language is the text's",
         arguments: [
             ("es-MX", "es 12,345.5"), ("es-ES", "es 12.345,5"), ("es", "es 12.345,5"), ("ar-MA", "ar 12.345,5"),
             ("ar-EG", "ar ١٢٬٣٤٥٫٥"), ("de-CH", "de 12’345.5"), ("de-AT", "de 12\u{A0}345,5"), ("de-DE", "de 12.345,5"),
@@ -124,7 +124,7 @@ struct FormatTests {
         #expect(text.hasPrefix(expected.prefix(2)))
     }
 
-    @Test("Groups follow the region too, and another language's text keeps its own")
+    @Test("Digit groups follow the region too; a text in another language keeps its own")
     func regionalGroups() throws {
         let catalog = try CatalogFixture([
             "en-GB.lproj/Localizable.strings": "K = \"%d\";", "en.lproj/Localizable.strings": "K = \"%d\"; L = \"%d\";",
@@ -138,7 +138,7 @@ struct FormatTests {
     }
 
     @Test(
-        "A text that a later wish finds has the numbers of the recipient's region all the same",
+        "A text found by a later wish still has the number format of the recipient's region",
         arguments: [
             ("en-IN", "gb 12,34,567"), ("en-IN,en-GB;q=0.9,en-US;q=0.8,en;q=0.7", "en 12,34,567"),
             ("en-IN,en-GB;q=0.9", "gb 12,34,567"), ("en-CH, en", "en 1’234’567"), ("en-GB, en-IN", "gb 1,234,567"),
@@ -164,7 +164,7 @@ struct FormatTests {
     }
 
     @Test(
-        "What a translation does not use is ignored, whatever it is",
+        "Arguments that a translation does not use are ignored, whatever they are",
         arguments: [
             ("%@", ["a", "b"], "a"), ("plain", ["a"], "plain"), ("%2$@", ["a", "b", "c"], "b"),
             ("%d", ["1", "many"], "1"), ("%@", [String](repeating: "a", count: 40), "a"),
@@ -173,13 +173,13 @@ struct FormatTests {
         try expect(text(format, arguments), is: expected)
     }
 
-    @Test("Thirty-two arguments are the most")
+    @Test("A format may use thirty-two arguments")
     func manyArguments() throws {
         let texts = (1...32).map { "\($0)" }
         try expect(text(texts.map { "%\($0)$@" }.joined(separator: " "), texts), is: texts.joined(separator: " "))
     }
 
-    @Test("Text that does not fit is known to be cut, wherever that is", arguments: 0...5)
+    @Test("An output without room for a text reports that it is full, wherever it was cut", arguments: 0...5)
     func cut(capacity: Int) {
         let isFull = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
             var output = FormatOutput(memory)
@@ -191,7 +191,7 @@ struct FormatTests {
         expect(isFull, is: (capacity < 4))
     }
 
-    @Test("A whole number that is spelled with a fraction counts as one as far as a double is exact")
+    @Test("A whole number with a fraction or exponent counts as an integer below 2^53")
     func wholeDoubles() throws {
         try expect(text("%d", ["9007199254740991.0"]), is: "9,007,199,254,740,991")
         try expect(text("%d", ["-9007199254740991e0"]), is: "-9,007,199,254,740,991")
@@ -200,7 +200,7 @@ struct FormatTests {
         try expect(text("%.0f", ["9007199254740992.0"]), is: "9,007,199,254,740,992")
     }
 
-    @Test("A number that is spelled in 400 characters is none", arguments: [(399, "1"), (400, "[arguments]")])
+    @Test("A number of 400 characters is not accepted", arguments: [(399, "1"), (400, "[arguments]")])
     func longest(count: Int, expected: String) throws {
         try expect(text("%d", ["1." + String(repeating: "0", count: count - 2)]), is: expected)
     }

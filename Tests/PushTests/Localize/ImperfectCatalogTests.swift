@@ -5,13 +5,13 @@ import Testing
 @testable import PushmillLocalization
 @testable import PushmillStages
 
-@Suite("Catalogs that are not perfect, and serve")
+@Suite("Imperfect but usable catalogs")
 struct ImperfectCatalogTests {
     private func warnings(_ fixture: CatalogFixture) throws -> [String] {
         try fixture.catalog().warnings.map { String($0.description.dropFirst(fixture.folder.utf8.count + 1)) }
     }
 
-    @Test("Of a key that stands twice the last counts, with a warning that says where")
+    @Test("The last of duplicate keys counts, with a warning at its position")
     func keyTwice() throws {
         let fixture = try CatalogFixture([
             "en.lproj/Localizable.strings": "a = \"one %@\";\r\nb = b;\r\n a = \"two %d\";\na = three;",
@@ -28,7 +28,7 @@ struct ImperfectCatalogTests {
             ])
     }
 
-    @Test("Each of ten thousand is told with its own place, in a file that is counted through once")
+    @Test("Each of ten thousand duplicate keys is reported with its own position")
     func manyTwice() throws {
         let lines = (0..<10_000).map { "  \"the key number \($0)\" = \"é\";" }
         let twice = lines.joined(separator: "\r\n") + "\r\n" + lines.joined(separator: "\n")
@@ -38,7 +38,7 @@ struct ImperfectCatalogTests {
         #expect(found.count == expected.count && zip(found, expected).allSatisfy { $0.hasPrefix($1) })
     }
 
-    @Test("So it is in a String Catalog, and with the forms of a plural")
+    @Test("The last duplicate also counts in a String Catalog and among plural forms")
     func othersTwice() throws {
         let catalog = """
             {"sourceLanguage": "en", "strings": {"K": {"localizations": {"en": {"stringUnit": {"value": "x"}},
@@ -64,7 +64,7 @@ struct ImperfectCatalogTests {
     }
 
     @Test(
-        "A folder of an old project is its language",
+        "A folder of an old project, named by a language's English name, is that language",
         arguments: [("English", "en"), ("German", "de"), ("french", "fr")])
     func oldFolders(name: String, tag: String) throws {
         let catalog = try CatalogFixture(["\(name).lproj/Localizable.strings": "K = text;"]).catalog(defaultLocale: tag)
@@ -72,7 +72,7 @@ struct ImperfectCatalogTests {
         expect(catalog.tables.map(\.locale.icuName), is: [tag])
     }
 
-    @Test("Base.lproj is in the default language, unless that has the file itself")
+    @Test("Base.lproj is in the default language unless that language has the file itself")
     func base() throws {
         let alone = try CatalogFixture(["Base.lproj/Localizable.strings": "K = base;"])
         try expect(alone.catalog().text("K", [], "de"), is: "base")
@@ -92,7 +92,7 @@ struct ImperfectCatalogTests {
         try expect(others.catalog().text("L"), is: "[missing]")
     }
 
-    @Test("A table that the default language has no file of is that of Base.lproj")
+    @Test("Base.lproj supplies a table for which the default language has no file")
     func baseTables() throws {
         let fixture = try CatalogFixture([
             "Base.lproj/Localizable.strings": "K = base; L = base;", "Base.lproj/Push.strings": "P = base;",
@@ -110,7 +110,7 @@ struct ImperfectCatalogTests {
         try expect(fixture.catalog().text("P"), is: "base")
     }
 
-    @Test("Hidden files, which archives from a Mac and editors leave, are no catalogs")
+    @Test("Hidden files, which Mac archives and editors leave behind, are ignored")
     func hidden() throws {
         let fixture = try CatalogFixture(["en.lproj/Localizable.strings": "K = en;"])
         let attributes: [UInt8] = [0x00, 0x05, 0x16, 0x07, 0x00, 0x02, 0x00, 0x00] + Array("Mac OS X".utf8)
@@ -121,7 +121,7 @@ struct ImperfectCatalogTests {
         try expect(fixture.catalog().text("K"), is: "en")
     }
 
-    @Test("The service tells its log of them, and of a great many no more than that")
+    @Test("The service logs the first ten warnings and the number of the rest")
     func logged() async throws {
         let twice = (0..<30).map { "k\($0) = a; k\($0) = b;" }.joined(separator: "\n")
         let fixture = try CatalogFixture(["en.lproj/Localizable.strings": twice])

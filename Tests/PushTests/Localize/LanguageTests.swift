@@ -3,21 +3,21 @@ import Testing
 
 @testable import PushmillLocalization
 
-@Suite("Languages, held against other implementations")
+@Suite("Languages compared with other implementations")
 struct LanguageTests {
     private let reference: LocalizeReference
 
     init() throws { reference = try LocalizeReference.read() }
 
     @Test(
-        "The reference is what those implementations say now",
+        "The stored reference matches what the other implementations give today",
         .enabled(if: LocalizeReference.canBeMade, "deploy/test installs them"))
     func madeAnew() {
         let comparison = LocalizeReference.compare()
         expect(comparison.status, is: 0, "\(comparison.said)")
     }
 
-    @Test("Plural categories are those of CLDR in every language")
+    @Test("Plural categories match CLDR in every language")
     func plurals() throws {
         #expect(reference.plurals.count >= 20)
         for (tag, categories) in reference.plurals {
@@ -31,7 +31,7 @@ struct LanguageTests {
     }
 
     @Test(
-        "Integers beyond what a double holds choose by their last digits",
+        "Integers beyond a double's precision choose by their last digits",
         arguments: [
             ("ru", "9007199254740993001", PluralCategory.one), ("ru", "9007199254740993002", .few),
             ("ru", "9007199254740993011", .many), ("fr", "9000000000000000000", .many), ("pl", "-3", .few),
@@ -66,7 +66,7 @@ struct LanguageTests {
     }
 
     @Test(
-        "Names of locales are tags, with underscores too, and shorten from the end",
+        "A locale's truncations shorten its tag from the end; underscores are accepted",
         arguments: [
             ("zh-Hant-HK", ["zh-Hant", "zh"]), ("pt_BR", ["pt"]), ("en", []), ("zh-HK", ["zh-Hant", "zh"]),
             ("sr_ME", ["sr-Latn", "sr"]), ("sr-RS", ["sr"]), ("zh-CN", ["zh"]), ("sh-BA", ["sh"]),
@@ -76,7 +76,7 @@ struct LanguageTests {
     }
 
     @Test(
-        "Two spellings of a locale are one",
+        "Two spellings of a locale are equal",
         arguments: [
             ("zh_hant", "zh-Hant"), ("en-us", "en-US"), ("iw", "he"), ("kmr", "ku"), ("kmr-TR", "ku-TR"), ("tl", "fil"),
             ("in-ID", "id-ID"), ("sh", "sr-Latn"), ("zh-TW", "zh-Hant-TW"), ("sh-BA", "sr-Latn-BA"), ("mo", "ro"),
@@ -86,7 +86,7 @@ struct LanguageTests {
     }
 
     @Test(
-        "What a name says beside language, script and region makes it another",
+        "Variants and extensions make a different locale with the same base name",
         arguments: [
             ("ca-ES-valencia", "ca-ES"), ("sl-rozaj", "sl"), ("de-DE-1996", "de-DE-1901"),
             ("ar-EG-u-nu-latn", "ar-EG"), ("zh-TW-u-nu-hant", "zh-TW"),
@@ -97,6 +97,6 @@ struct LanguageTests {
         expect(left.baseName, is: right.baseName)
     }
 
-    @Test("What is no tag is no locale", arguments: ["", "x y", "français", "en-", "a-very-long-tag-but-not-one"])
+    @Test("Invalid tags are not locales", arguments: ["", "x y", "français", "en-", "a-very-long-tag-but-not-one"])
     func noLocales(text: String) { #expect(LocaleName(text) == nil) }
 }

@@ -3,12 +3,12 @@ import Testing
 
 @testable import PushmillLocalization
 
-@Suite("The locale that iOS would choose")
+@Suite("Matching locales as iOS does")
 struct LocaleMatcherTests {
     struct Sample: CustomTestStringConvertible {
         let testDescription: String
         let localizations: String
-        /// Lists by the localization that serves them; lists of one tag by blanks, longer ones by semicolons.
+        /// Lists by the localization that serves them. Blanks separate lists of one tag, semicolons longer ones.
         let expected: [(localization: String?, lists: String)]
     }
 
@@ -79,7 +79,7 @@ struct LocaleMatcherTests {
             expected: [("en-AU", "en-IN"), ("es-MX", "es-CL")]),
     ]
 
-    @Test("A list finds the nearest to its first wish that any localization serves", arguments: samples)
+    @Test("The first wish that any localization serves gets the nearest localization", arguments: samples)
     func choice(sample: Sample) throws {
         let locales = try sample.localizations.split(separator: " ").map { try locale(String($0)) }
         let matcher = LocaleMatcher(locales)
@@ -91,7 +91,7 @@ struct LocaleMatcherTests {
         }
     }
 
-    @Test("The samples ask often enough")
+    @Test("The samples contain at least 150 lists")
     func count() {
         let lists = Self.samples.flatMap { $0.expected.flatMap { Self.separate($0.lists) } }
         #expect(lists.count >= 150)
@@ -103,7 +103,7 @@ struct LocaleMatcherTests {
         }.map(String.init)
     }
 
-    @Test("The wish that is served is told, for its region")
+    @Test("A match names the wish that it serves, including its region")
     func wish() throws {
         let matcher = LocaleMatcher([try locale("en"), try locale("de")])
         let match = Array("xx, de-CH, en".utf8).withUnsafeBufferPointer { matcher.bestMatch(for: $0) }
@@ -111,7 +111,7 @@ struct LocaleMatcherTests {
         expect(match?.wish.description, is: "de-CH")
     }
 
-    @Test("Lists that are none match nothing", arguments: ["", " ", "garbage!!", "de;q=abc", "*", ",", "\0en", "é"])
+    @Test("Unusable lists match nothing", arguments: ["", " ", "garbage!!", "de;q=abc", "*", ",", "\0en", "é"])
     func unreadable(list: String) throws {
         let matcher = LocaleMatcher([try locale("en"), try locale("de")])
         #expect(Array(list.utf8).withUnsafeBufferPointer { matcher.bestMatch(for: $0) } == nil)

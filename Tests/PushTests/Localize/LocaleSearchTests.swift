@@ -4,7 +4,7 @@ import Testing
 @testable import PushmillLocalization
 @testable import PushmillPayload
 
-@Suite("Where a translation is looked for")
+@Suite("Looking up a translation")
 struct LocaleSearchTests {
     private let catalog: Catalog
 
@@ -19,7 +19,7 @@ struct LocaleSearchTests {
     }
 
     @Test(
-        "The recipient's list is matched as iOS does",
+        "The recipient's locale list is matched as on iOS",
         arguments: [
             ("en-IN", "gb x"), ("en", "en x"), ("zh-TW", "繁 x"), ("zh", "简 x"), ("pt-AO", "pt-PT x"), ("pt-BR", "pt x"),
             ("xx, pt;q=0.8, en;q=0.5", "pt x"), ("en_GB", "gb x"),
@@ -27,11 +27,11 @@ struct LocaleSearchTests {
     func match(wishes: String, expected: String) { expect(catalog.text("A", ["x"], wishes), is: expected) }
 
     @Test(
-        "Who cannot be served gets the default",
+        "A recipient without a matching locale gets the default",
         arguments: ["", "ko", "\u{1}", "*", String(repeating: "ko,", count: 999)])
     func unserved(wishes: String) { expect(catalog.text("A", ["x"], wishes), is: "en x") }
 
-    @Test("A key that a locale lacks is its truncation's, then the default's")
+    @Test("A key missing in a locale comes from its truncation, then from the default locale")
     func lacking() {
         expect(catalog.text("B", [], "pt-PT"), is: "pt")
         expect(catalog.text("C", [], "pt-PT"), is: "en")
@@ -40,7 +40,7 @@ struct LocaleSearchTests {
         expect(catalog.text("", [], "pt-PT"), is: "[missing]")
     }
 
-    @Test("A key that a locale lacks is looked for in its own script first, also where its name leaves that out")
+    @Test("A missing key is first searched in the locale's script, even one that its tag omits")
     func scripts() throws {
         let catalog = try CatalogFixture([
             "en.lproj/Localizable.strings": "A = en; B = en;", "zh-TW.lproj/Localizable.strings": "A = \"台\";",
@@ -52,7 +52,7 @@ struct LocaleSearchTests {
         expect(catalog.text("B", [], "zh"), is: "简")
     }
 
-    @Test("A choice is remembered for the very list, and the memory is bounded")
+    @Test("A choice is remembered per exact list, for at most 4096 lists")
     func choices() {
         var choices = RecentValues<LocaleChoice>(capacity: 4096)
         let some = (0..<7).map { LocaleChoice(catalog: catalog, table: $0 % catalog.tables.count) }

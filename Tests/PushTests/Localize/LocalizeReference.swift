@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// What other implementations say: made by `Tests/interop/localize_reference.py`.
+/// Results of other implementations, made by `Tests/interop/localize_reference.py`.
 struct LocalizeReference: Decodable {
     let plurals: [String: [String: String]]
     let numbers: [String: [String: String]]
@@ -14,10 +14,10 @@ struct LocalizeReference: Decodable {
         try JSONDecoder().decode(Self.self, from: Data(contentsOf: URL(filePath: "\(interop).json")))
     }
 
-    /// `deploy/test` has installed the other implementations.
+    /// Whether `deploy/test` has installed the other implementations.
     static var canBeMade: Bool { access("\(python)/ready", F_OK) == 0 }
 
-    /// Asks them again; gives how the script has ended, and what it has said.
+    /// Asks the other implementations again. Returns the script's wait status and its output.
     static func compare() -> (status: Int32, said: String) {
         guard let script = popen("'\(python)/bin/python' '\(interop).py' --check 2>&1", "r") else { return (-1, "") }
         var said: [UInt8] = []

@@ -31,7 +31,7 @@ struct LocalizeStageTests {
     }
 
     @Test(
-        "A key gives way to text in the recipient's language",
+        "A localization key is replaced by text in the recipient's language",
         arguments: [
             (
                 "de", #""title-loc-key":"FROM","title-loc-args":["Zoë"],"body":"b""#,
@@ -54,7 +54,7 @@ struct LocalizeStageTests {
         expect(published?.stages, is: "localize=ok")
     }
 
-    @Test("A catalog that was read again is let go of, whichever threads have used it")
+    @Test("A reload frees the old catalog, whichever threads have used it")
     func letGo() async {
         let chain = chain()
         weak let old = file.value.catalog
@@ -64,14 +64,14 @@ struct LocalizeStageTests {
         #expect(old == nil)
     }
 
-    @Test("Threads that take a lane each share no choice for who has no locale: they would count its holders in turn")
+    @Test("Each lane has its own default choice, so threads do not contend for its reference count")
     func ownDefaults() {
         let choices = file.lanes.map { lane in lane.value.withLock { ObjectIdentifier($0.defaultChoice) } }
         expect(Set(choices).count, is: file.lanes.count)
     }
 
     @Test(
-        "What cannot be localized stays for the device, with a reason",
+        "An alert that cannot be localized stays for the device, with a reason",
         arguments: [
             (#""loc-key":"NOWHERE","loc-args":["x"]"#, "missing"), (#""loc-key":"""#, "skipped"),
             (#""loc-key":5,"body":"b""#, "skipped"),
@@ -92,7 +92,7 @@ struct LocalizeStageTests {
     }
 
     @Test(
-        "One list of arguments serves languages that use more of them or fewer",
+        "A translation may use fewer arguments than the message has",
         arguments: [
             ("en", #""NEWS","loc-args":[3]"#, "You have news"), ("de", #""COUNT","loc-args":[3,"x"]"#, "3 Stück"),
             ("de", #""COUNT","loc-args":[3,null,["x"]]"#, "3 Stück"),
@@ -106,7 +106,7 @@ struct LocalizeStageTests {
         expect(published?.stages, is: "localize=ok")
     }
 
-    @Test("Each text is on its own, and the worst of them is told")
+    @Test("Each text is localized on its own, and the worst result is reported")
     func mixed() async {
         let alert = #""title-loc-key":"NOWHERE","subtitle-loc-key":"NEWS","loc-key":"IN""#
         let published = await Message(payload(alert)).publish(chain())
@@ -114,7 +114,7 @@ struct LocalizeStageTests {
         expect(published?.stages, is: "localize=failed:arguments")
     }
 
-    @Test("The first source that says something names the locale")
+    @Test("The first source with a value names the locale")
     func sources() async {
         let alert = #""loc-key":"FROM","loc-args":["x"]"#
         let member = payload(alert, #","locale":"de""#)
@@ -130,20 +130,20 @@ struct LocalizeStageTests {
     }
 
     @Test(
-        "A list of locales has 512 bytes at most; a longer one gets the default",
+        "A locale list of more than 512 bytes gets the default locale",
         arguments: [(512, "Nachricht von x"), (513, "Message from x")])
     func longList(count: Int, expected: String) async {
         let list = "de" + String(repeating: ",xx", count: 170) + String(repeating: " ", count: count - 512)
         expect(list.utf8.count, is: count)
         let chain = chain()
         let message = Message(payload(#""loc-key":"FROM","loc-args":["x"]"#), ["locale": list])
-        // The second time by what was kept, if anything was.
+        // The second round uses the remembered choice, if there is one.
         for _ in 0..<2 {
             await expect(message.publish(chain)?.value, is: payload(#""body":"\#(expected)""#))
         }
     }
 
-    @Test("A text of any length is put together")
+    @Test("An argument of 4,000 bytes is put into its text")
     func long() async {
         let name = String(repeating: "é", count: 2_000)
         let published = await Message(payload(#""loc-key":"FROM","loc-args":["\#(name)"]"#)).publish(chain())
@@ -151,9 +151,9 @@ struct LocalizeStageTests {
         expect(published?.value?.contains(#""body":"Message from ééé"#), is: true)
     }
 
-    /// Not through the chain, which shortens.
+    /// Bypasses the chain, which would shorten the text.
     @Test(
-        "A text of up to 256 KiB is put together whole, and a longer one is left to the device",
+        "A text of up to 256 KiB is localized whole; a longer one is left to the device",
         arguments: Array(1009...1026) + [16_371, 16_372, 16_384, 16_385, 262_131, 262_132])
     func lengths(count: Int) throws {
         let chain = chain()
@@ -165,14 +165,14 @@ struct LocalizeStageTests {
         let fits = whole.utf8.count <= 262_144
         expect(result, is: (fits ? .ok : .failed("arguments")))
         expect(content.body, is: (fits ? whole : nil))
-        // Two arguments stand one behind the other.
+        // Two arguments share the memory for arguments, one after the other.
         try content.read(payload(#""loc-key":"IN","loc-args":["\#(second)","\#(first)"]"#))
         _ = stage.didReceive(&content, context: .sample(chain))
         let both = "\(second) in \(first)"
         expect(content.body, is: (both.utf8.count <= 262_144 ? both : nil))
     }
 
-    @Test("A text that another stage shows has a kibibyte at most", arguments: [(1024, true), (1025, false)])
+    @Test("A text lent to another stage has at most 1 KiB", arguments: [(1024, true), (1025, false)])
     func lent(count: Int, isGiven: Bool) throws {
         let text = String(repeating: "x", count: count)
         let texts = SharedTexts()
@@ -189,7 +189,7 @@ struct LocalizeStageTests {
         #expect(shown("L") == nil && shown("M") == nil)
     }
 
-    @Test("A changed catalog serves the next message; a broken one leaves the old in force")
+    @Test("The next message uses a changed catalog; a broken one leaves the old one in force")
     func reload() async throws {
         let chain = chain()
         let message = Message(payload(#""loc-key":"NEWS""#), ["locale": "de"])
@@ -204,14 +204,14 @@ struct LocalizeStageTests {
         expect(file.reload(.request), is: .failed("\(place): %#@n@ names no variable of this key"))
         await expect(message.publish(chain)?.value, is: payload(#""body":"Neues""#))
 
-        // Tables have moved: a locale chosen before must not mean another's table now.
+        // The tables have moved: a locale chosen before must not get another locale's table.
         try fixture.write("de.lproj/Localizable.strings", Array("NEWS = Neues;".utf8))
         try fixture.write("ar.lproj/Localizable.strings", Array("NEWS = arabic;".utf8))
         expect(file.reload(.request), is: .reloaded)
         await expect(message.publish(chain)?.value, is: payload(#""body":"Neues""#))
     }
 
-    @Test("A message allocates nothing", .enabled(if: AllocationBudget.holds))
+    @Test("Localizing a message allocates nothing", .enabled(if: AllocationBudget.holds))
     func allocations() throws {
         for measurement in try Measurement.localize(messages: 1000) {
             #expect(measurement.allocations <= Double(AllocationBudget.localize), "\(measurement.name)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushmillLocalization
 
-/// In these tables `‸` stands where the problem is, and is not part of the file.
+/// In these tables `‸` marks the position of the problem and is not part of the file.
 @Suite("Malformed catalogs")
 struct MalformedCatalogTests {
     private static let strings = "en.lproj/Localizable.strings"
@@ -26,7 +26,7 @@ struct MalformedCatalogTests {
     }
 
     @Test(
-        "A .strings file that cannot be read says where",
+        "A malformed .strings file is reported with the position",
         arguments: [
             ("\"a\" = \"b\"\n‸\"c\" = \"d\";", "expected ;"), ("a = b;\n\n  c ‸b;", "expected ="),
             ("a = ‸\"b;\n", "the string does not end"), ("a = b; ‸/* c", "the comment does not end"),
@@ -45,7 +45,7 @@ struct MalformedCatalogTests {
     func strings(marked: String, message: String) throws { try check(Self.strings, marked, message) }
 
     @Test(
-        "A text with a specifier that nobody knows is left to the device, and told",
+        "A text with an unknown specifier is left to the device, with a warning",
         arguments: [
             ("%Y-%m-%d", "%Y"), ("x %y", "%y"), ("%1$z", "%1$z"), ("%33$@", "%33$@"), ("%999d", "%999d"),
             ("%#@n", "%#"), ("%#@@", "%#"), ("100%l", "%l"),
@@ -62,7 +62,7 @@ struct MalformedCatalogTests {
         expect(catalog.text("c", [], "de"), is: "schön")
     }
 
-    @Test("So is a plural of which one form, or the type of whose value, is such a one")
+    @Test("A plural form with an unknown specifier or value type is left to the device")
     func unknownInPlurals() throws {
         func plural(_ type: String, _ form: String) -> String {
             """
@@ -79,7 +79,7 @@ struct MalformedCatalogTests {
         }
     }
 
-    @Test("So does one in the wrong encoding, if it has lines")
+    @Test("An encoding error in a .strings file is reported with its position")
     func encodings() throws {
         let latin1 = Array("a = b;\nc = \"".utf8) + [0xE9, 0x22, 0x3B]
         try expect(
@@ -97,14 +97,14 @@ struct MalformedCatalogTests {
     }
 
     @Test(
-        "A binary property list that contains itself is refused",
+        "A binary property list that contains itself is rejected",
         arguments: ["en.lproj/Localizable.strings", "en.lproj/Localizable.stringsdict"])
     func endless(path: String) throws {
-        /// A dictionary of one key, `K`, with that object as its value: 0 is the dictionary, 1 the key.
+        /// A dictionary whose only key, `K`, has the object `value` as its value: 0 is the dictionary, 1 the key.
         func list(value: UInt8) -> [UInt8] {
             var list = Array("bplist00".utf8)
             list += [0xD1, 1, value, 0x51, 0x4B]
-            // Where the two objects are, the sizes of numbers, how many objects, the first of them, where this begins.
+            // The two objects' offsets, the sizes of numbers, the object count, the top object, the table's offset.
             list += [8, 11]
             list += [0, 0, 0, 0, 0, 0, 1, 1]
             for number: UInt8 in [2, 0, 13] { list += [0, 0, 0, 0, 0, 0, 0, number] }
@@ -114,8 +114,8 @@ struct MalformedCatalogTests {
         try expect(problems(path, list(value: 0)), is: ["\(path): not a sound binary property list"])
     }
 
-    /// Twelve dictionaries, each with the next one under two keys, and two of the keys' own texts at the end.
-    @Test("A binary property list that becomes far larger than its file is refused")
+    /// Twelve dictionaries, each with the next one under both its keys; the texts of the two keys follow.
+    @Test("A binary property list that expands far beyond its file's size is rejected")
     func unfolded() throws {
         let path = "en.lproj/Localizable.stringsdict"
         let count: UInt8 = 12
@@ -129,7 +129,7 @@ struct MalformedCatalogTests {
     }
 
     @Test(
-        "A broken XML property list says where",
+        "A malformed XML property list is reported with the position",
         arguments: [
             ("<plist><dict>\n<key>a</key>‸<string>b", "the element does not end"),
             ("<plist><dict>\n<key>a</key>‸", "expected a tag, but the file ends"),
@@ -161,7 +161,7 @@ struct MalformedCatalogTests {
     func xml(marked: String, message: String) throws { try check(Self.dict, marked, message) }
 
     @Test(
-        "A .stringsdict that makes no sense says where",
+        "An inconsistent .stringsdict is reported with the position",
         arguments: [
             ("%d", "‸<dict></dict>", "the variable n has no NSStringFormatSpecTypeKey of plurals"),
             ("%#@n@", "‸<dict>TYPE<key>one</key><string>1</string></dict>", "n has no form \"other\""),
@@ -183,7 +183,7 @@ struct MalformedCatalogTests {
         try check(Self.dict, marked, message)
     }
 
-    @Test("Variables that go round in circles, or grow beyond measure, are refused")
+    @Test("Variables that contain themselves, nest too deep or expand to too much are rejected")
     func recursion() throws {
         func problems(_ forms: [String]) throws -> [String] {
             let variables = forms.enumerated().map { level, form in
@@ -208,7 +208,7 @@ struct MalformedCatalogTests {
     }
 
     @Test(
-        "A String Catalog that cannot be read says where",
+        "A malformed String Catalog is reported with the position",
         arguments: [
             ("‸", "not JSON: unexpected end"), ("{\n \"a\": ‸}", "not JSON: unexpected byte"),
             ("‸[]", "no sourceLanguage"),
@@ -219,7 +219,7 @@ struct MalformedCatalogTests {
     func catalog(marked: String, message: String) throws { try check(Self.xcstrings, marked, message) }
 
     @Test(
-        "A localization that makes no sense says where",
+        "An inconsistent localization is reported with the position",
         arguments: [
             (#""en": {‸"stringUnit": {"state": "translated"}}"#, "the string unit has no value"),
             (#""en": {‸"variations": {"width": {}}}"#, "variations are by plural or by device"),
@@ -242,7 +242,7 @@ struct MalformedCatalogTests {
         try check(Self.xcstrings, start + marked + "}}}}", message)
     }
 
-    @Test("Everything that is wrong is told at once")
+    @Test("All problems are reported at once")
     func all() throws {
         let fixture = try CatalogFixture([
             "en.lproj/Localizable.strings": "a = \"%#@m@\"; b = \"%#@n@\";", "de.lproj/Localizable.strings": "a",
@@ -259,14 +259,14 @@ struct MalformedCatalogTests {
             ])
     }
 
-    @Test("A pipe among the files, to which nobody may ever write, is told and not opened")
+    @Test("A pipe among the files is reported and not opened, as it may never have a writer")
     func pipe() throws {
         let fixture = try CatalogFixture([Self.strings: "a = b;"])
         try #require(mkfifo("\(fixture.folder)/\(Self.dict)", 0o600) == 0)
         expect(fixture.problems(), is: ["\(Self.dict): is a pipe, and no file"])
     }
 
-    @Test("A folder without the default locale, or none at all, is refused")
+    @Test("A missing folder, or one without the default locale, is rejected")
     func missing() throws {
         let fixture = try CatalogFixture(["de.lproj/Localizable.strings": "a = b;"])
         #expect(throws: CatalogError.self) { try fixture.catalog() }

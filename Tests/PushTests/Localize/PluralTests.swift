@@ -55,7 +55,7 @@ struct PluralTests {
     }
 
     @Test(
-        "A number chooses the form by the language's rules",
+        "A number chooses the plural form by the language's rules",
         arguments: [
             ("en", "1", "Bob sent 1 photo"), ("en", "2", "Bob sent 2 photos"), ("en", "1000", "Bob sent 1,000 photos"),
             ("pl", "1", "Bob 1 one"), ("pl", "3", "Bob 3 few"), ("fr", "0", "Bob 0 photo"), ("fr", "2", "Bob 2 photos"),
@@ -64,7 +64,7 @@ struct PluralTests {
         expect(catalog.text("PHOTOS", ["Bob", number], locale), is: expected)
     }
 
-    @Test("A language has the rules of the name that it goes by now", arguments: ["kmr", "ku", "kmr-TR"])
+    @Test("Aliases of a language have its plural rules", arguments: ["kmr", "ku", "kmr-TR"])
     func aliases(tag: String) throws {
         let forms = [("one", "%d one"), ("other", "%d other")]
         let file = Self.stringsdict(Self.entry("K", "%#@n@", Self.variable("n", forms)))
@@ -75,7 +75,7 @@ struct PluralTests {
     }
 
     @Test(
-        "A language that ICU does not know has the forms for other, and for 0",
+        "A language unknown to ICU uses the form for other, and for 0 the one for zero",
         arguments: [("0", "none"), ("1", "1 other"), ("2", "2 other"), ("1234567", "1,234,567 other")])
     func unknown(number: String, expected: String) throws {
         let forms = [("zero", "none"), ("one", "%d one"), ("two", "%d two"), ("other", "%d other")]
@@ -85,21 +85,21 @@ struct PluralTests {
         expect(catalog.text("K", [number], "tlh-DE"), is: expected)
     }
 
-    @Test("A form for zero serves 0 even where the language has none")
+    @Test("A form for zero serves 0 even if the language has no such form")
     func zero() {
         expect(catalog.text("PHOTOS", ["Bob", "0"]), is: "Bob sent no photos")
         expect(catalog.text("PHOTOS", ["Bob", "-0"]), is: "Bob sent no photos")
         expect(catalog.text("PHOTOS", ["Bob", "10"]), is: "Bob sent 10 photos")
     }
 
-    @Test("A form that is not there is the one for other")
+    @Test("A missing form falls back to the one for other")
     func other() {
         expect(catalog.text("PHOTOS", ["Bob", "5"], "pl"), is: "Bob 5 other")
         expect(catalog.text("PHOTOS", ["Bob", "1000000"], "fr"), is: "Bob 1\u{202F}000\u{202F}000 photos")
     }
 
     @Test(
-        "What is no number takes other, which fails only if it writes a number", arguments: ["many", "", "1,000", "١"])
+        "A non-number takes the form for other, failing if that needs a number", arguments: ["many", "", "1,000", "١"])
     func noNumbers(text: String) throws {
         let forms = [("zero", "none"), ("one", "%@ photo"), ("other", "%@ photos")]
         let file = Self.stringsdict(Self.entry("K", "%#@n@", Self.variable("n", forms)))
@@ -109,21 +109,21 @@ struct PluralTests {
         expect(catalog.text("PHOTOS", ["Bob", text]), is: "[arguments]")
     }
 
-    @Test("A variable within a variable goes on with the next argument")
+    @Test("A variable within a variable takes the next argument")
     func nested() {
         expect(catalog.text("NESTED", ["1", "2"]), is: "1 file in 2 folders")
         expect(catalog.text("NESTED", ["3", "1"]), is: "3 files in 1 folder")
     }
 
-    @Test("Variables and other specifiers take turns")
+    @Test("Variables and other specifiers take the arguments in order")
     func turns() { expect(catalog.text("TWO", ["1", "2", "Bob"]), is: "1 a, 2 bs by Bob") }
 
-    @Test("%arg is the variable's argument in its own type")
+    @Test("%arg shows the variable's argument in the variable's format")
     func argument() {
         expect(catalog.text("ARG", ["1"]), is: "1.0 mile")
         expect(catalog.text("ARG", ["2.54"]), is: "2.5 miles")
     }
 
-    @Test("A position within a variable counts from the first argument of all")
+    @Test("A position within a variable counts from the format's first argument")
     func positions() { expect(catalog.text("OUTER", ["We", "2"]), is: "We have 2") }
 }

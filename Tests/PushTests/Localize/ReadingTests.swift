@@ -13,7 +13,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "Old-style lists in all their forms",
+        "Old-style property lists are read in all their forms",
         arguments: [
             (#""K" = "value";"#, "value"), (#"K = value;"#, "value"), (#"{ K = value; }"#, "value"),
             (#"{ K = value }"#, "value"),
@@ -29,7 +29,7 @@ struct ReadingTests {
         try expect(text(Array(file.utf8), "K"), is: expected)
     }
 
-    @Test("UTF-8 and UTF-16, with a byte order mark or without")
+    @Test("UTF-8 and UTF-16 files are read with and without a byte order mark")
     func encodings() throws {
         let file = #""K" = "é中😀 %@";"#
         let bigEndian = file.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
@@ -44,7 +44,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "Property lists in XML",
+        "XML property lists are read",
         arguments: [
             (
                 "<key>K</key><string>a &lt;b&gt; &amp; &quot;c&quot; &apos;d&apos; &#233;&#x4E2D;</string>",
@@ -60,7 +60,7 @@ struct ReadingTests {
         try expect(text(Array(file.utf8), "K"), is: expected)
     }
 
-    @Test("Binary property lists, as they are in an app")
+    @Test("Binary property lists, as in a built app, are read")
     func binary() throws {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
@@ -80,7 +80,7 @@ struct ReadingTests {
         expect(catalog.text("W"), is: "quite long")
     }
 
-    @Test("A .stringsdict goes before a .strings, and Localizable before other tables")
+    @Test("A .stringsdict precedes a .strings file, and Localizable precedes other tables")
     func precedence() throws {
         let catalog = try CatalogFixture([
             "en.lproj/Localizable.strings": "A = strings; B = localizable;",

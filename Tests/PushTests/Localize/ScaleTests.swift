@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Large catalogs")
 struct ScaleTests {
-    /// A million takes code that is not optimised more than a minute.
+    /// Unoptimized code needs more than a minute for a million keys.
     private static var keyCount: Int {
         #if DEBUG
             50_000
@@ -14,7 +14,7 @@ struct ScaleTests {
         #endif
     }
 
-    @Test("A file with a million keys is read, and each of them found")
+    @Test("A file with a million keys is read, and its keys are found")
     func million() throws {
         var file: [UInt8] = []
         for number in 0..<Self.keyCount { file += "k\(number) = \"\(number) %@\";\n".utf8 }

@@ -30,7 +30,7 @@ struct StringCatalogTests {
         expect(catalog.text("Empty"), is: "Empty")
     }
 
-    @Test("What nobody has written yet is not there")
+    @Test("An empty translation in state `new` counts as missing")
     func new() throws {
         let catalog = try catalog(
             #""K": {"localizations": {"en": \#(Self.unit("text")), "de": \#(Self.unit("", state: "new")), "fr": \#(Self.unit(""))}}"#
@@ -39,7 +39,7 @@ struct StringCatalogTests {
         expect(catalog.text("K", [], "fr"), is: "")
     }
 
-    @Test("What somebody has begun to write, but for a form or a part, is not there either")
+    @Test("A translation with an empty form in state `new` counts as missing")
     func begun() throws {
         let new = Self.unit("", state: "new")
         let half = #"{"variations": {"plural": {"one": \#(Self.unit("%lld Datei")), "other": \#(new)}}}"#
@@ -52,7 +52,7 @@ struct StringCatalogTests {
         }
     }
 
-    @Test("Plural variations choose by the first number, wherever it stands")
+    @Test("Plural variations choose by the first number, whatever its position")
     func plural() throws {
         let catalog = try catalog(
             #"""
@@ -68,7 +68,7 @@ struct StringCatalogTests {
     }
 
     @Test(
-        "The iPhone's text is taken, else the one for other devices, also around a plural",
+        "The iPhone's variation is preferred, then `other`, then any device's, also around plurals",
         arguments: [
             (#""mac": M, "iphone": I, "other": O"#, "I"), (#""mac": M, "other": O"#, "O"), (#""mac": M"#, "M"),
         ])
@@ -82,7 +82,7 @@ struct StringCatalogTests {
         expect(catalog.text("P", ["2"]), is: "2 taps")
     }
 
-    @Test("Substitutions have an argument, a specifier and forms of their own")
+    @Test("Each substitution has its own argument, specifier and forms")
     func substitutions() throws {
         let catalog = try catalog(
             #"""
@@ -100,7 +100,7 @@ struct StringCatalogTests {
         expect(catalog.text("MIXED", ["3", "Bob"]), is: "3 from Bob")
     }
 
-    @Test("`%arg` outside a substitution is for the device and takes no argument", arguments: [40, 256, 300])
+    @Test("A text with `%arg` outside a substitution is left to the device", arguments: [40, 256, 300])
     func misplaced(count: Int) throws {
         let other = String(repeating: "%arg ", count: count) + "%lld likes"
         let catalog = try catalog(
@@ -109,7 +109,7 @@ struct StringCatalogTests {
         expect(catalog.text("K", ["2"]), is: "[arguments]")
     }
 
-    @Test("A plural's number behind a substitution is the one that its text shows")
+    @Test("A plural after a substitution chooses by the number that its text shows")
     func behindSubstitution() throws {
         func catalog(argument: Int) throws -> Catalog {
             try self.catalog(
