@@ -5,7 +5,7 @@ import Testing
 @Suite("Durations and sizes")
 struct QuantityFormatTests {
     @Test(
-        "A duration is a whole number with a unit, and is written as shortly as it goes",
+        "A duration is a whole number with a unit, and is written in the largest exact unit",
         arguments: [
             ("200ms", Duration.milliseconds(200), "200ms"), ("1000ms", .seconds(1), "1s"), ("0s", .zero, "0ms"),
             ("30s", .seconds(30), "30s"), ("5m", .seconds(300), "5m"), ("90s", .seconds(90), "90s"),
@@ -19,7 +19,7 @@ struct QuantityFormatTests {
     }
 
     @Test(
-        "Anything else is no duration",
+        "Anything else is not a duration",
         arguments: [
             "", "30", "s", "-1s", "+1s", "1.5s", "1 s", "1S", "1d", "3601s", "9223372036854775807h",
             "99999999999999999999s", "0x1s", "１s", "1s\u{301}",
@@ -34,7 +34,7 @@ struct QuantityFormatTests {
             ])
     }
 
-    @Test("A stage may take durations of any length")
+    @Test("A stage may allow durations of any length")
     func anyDuration() {
         var settings = SettingReader(["d": "1h"])
         let value = settings.value("d", .duration(.zero ... .seconds(Int64.max)), default: .seconds(Int64.max))
@@ -57,7 +57,7 @@ struct QuantityFormatTests {
     }
 
     @Test(
-        "Anything else is no size",
+        "Anything else is not a size",
         arguments: ["", "MB", "-1", "1mb", "1 MB", "1.5MB", "9223372036854775807GiB", "99999999999999999999", "5GiB"])
     func notASize(text: String) {
         var settings = SettingReader(["s": Setting(stringLiteral: text)])

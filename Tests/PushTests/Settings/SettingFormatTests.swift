@@ -2,11 +2,11 @@ import PushmillStages
 import PushmillTestSupport
 import Testing
 
-@Suite("Formats of settings")
+@Suite("Setting formats")
 struct SettingFormatTests {
     enum Mode: String, CaseIterable, Sendable { case increment, absolute, off }
 
-    @Test("A choice names what there is, and what was probably meant") func choice() {
+    @Test("A wrong choice is reported with all choices and the likely intended one") func choice() {
         var settings = SettingReader(["good": "absolute", "bad": "incremnt", "worse": ["off"], "alone": "x"])
         expect(settings.value("good", .choice(Mode.self), default: .off), is: .absolute)
         expect(settings.value("bad", .choice(Mode.self), default: .off), is: .off)
@@ -22,7 +22,7 @@ struct SettingFormatTests {
     }
 
     @Test(
-        "An integer stays in its range",
+        "An integer must be within its range",
         arguments: [
             ("1", 1), ("10", 10), ("0", nil), ("11", nil), ("1.0", nil), ("", nil), ("99999999999999999999", nil),
         ])
@@ -42,7 +42,7 @@ struct SettingFormatTests {
     }
 
     @Test(
-        "A relative path starts at the configuration's folder",
+        "A relative path is resolved against the configuration's folder",
         arguments: [("a.json", "/etc/pushmill/a.json"), ("../a", "/etc/pushmill/../a"), ("/a", "/a")])
     func file(text: String, path: String) {
         var settings = SettingReader(["f": Setting(stringLiteral: text)])
@@ -50,7 +50,7 @@ struct SettingFormatTests {
         expect(settings.shown("f"), is: path)
     }
 
-    @Test("A word that is no path stays as it is") func fileOrWord() {
+    @Test("A word that the setting allows besides paths stays as it is") func fileOrWord() {
         var settings = SettingReader(["f": "probe", "g": ""])
         expect(settings.required("f", .file(besides: ["probe"])), is: "probe")
         #expect(settings.required("g", .file) == nil)
@@ -58,7 +58,7 @@ struct SettingFormatTests {
     }
 
     @Test(
-        "What a file holds is no path, and is not quoted",
+        "A file's contents are not accepted as its path, and are not quoted",
         arguments: [#"{"keys":[{"k":"geheim"}]}"#, " {}", "-----BEGIN PRIVATE KEY-----\ngeheim"])
     func contents(text: String) {
         var settings = SettingReader(["f": Setting(stringLiteral: text)])
@@ -78,7 +78,7 @@ struct SettingFormatTests {
         expect(settings.problems.isEmpty, is: isOne)
     }
 
-    @Test("A secret is shown nowhere") func secret() {
+    @Test("A secret appears neither in the configuration shown nor in messages") func secret() {
         var settings = SettingReader(["key": "geheim", "pin": "geheim"])
         expect(settings.required("key", .text.hidden), is: "geheim")
         _ = settings.optional("pin", SettingFormat<Int>.integer(0...9).hidden)
@@ -87,14 +87,14 @@ struct SettingFormatTests {
         expect(settings.messages, is: ["pin: expected an integer from 0 to 9"])
     }
 
-    @Test("A long or strange text is quoted in part") func quoting() {
+    @Test("A long text is quoted shortened, with control characters replaced") func quoting() {
         var settings = SettingReader(["b": Setting(stringLiteral: "a\n\u{1B}" + String(repeating: "x", count: 1000))])
         _ = settings.optional("b", .bool)
         let quoted = "a\u{FFFD}\u{FFFD}" + String(repeating: "x", count: 37) + "…"
         expect(settings.messages, is: ["b: expected true or false, found \"\(quoted)\""])
     }
 
-    @Test("Of a URL the name and password are not quoted") func credentials() {
+    @Test("A URL is quoted without its user name and password") func credentials() {
         var settings = SettingReader(["u": "https://anna:geheim@media.example.com/"])
         _ = settings.optional("u", .webFolder)
         expect(
@@ -104,7 +104,7 @@ struct SettingFormatTests {
             ])
     }
 
-    @Test("A folder may end in a slash, or be none")
+    @Test("The configuration's folder may end in a slash or be empty")
     func folders() throws {
         func parse(_ path: String, _ folder: String) throws -> String {
             try SettingFormat<String>.file.parse(path, folder)

@@ -1,6 +1,6 @@
 public import PushmillStages
 
-/// So that tests write settings as `["keys": "a.json", "fields": [["from": "/x"]], "note": nil]`.
+/// Lets tests write settings as `["keys": "a.json", "fields": [["from": "/x"]], "note": nil]`.
 extension Setting: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,
     ExpressibleByNilLiteral
 {
@@ -24,7 +24,7 @@ extension SettingReader {
     /// The problems without their place.
     var messages: [String] { problems.map { "\($0.path): \($0.message)" } }
 
-    /// What the effective configuration says of a key.
+    /// A key's text in the effective configuration.
     func shown(_ key: String) -> String? {
         guard case .map(let members) = effective.value, let member = members.first(where: { $0.key == key }),
             case .scalar(let text) = member.value.value

@@ -9,7 +9,7 @@ struct SettingOverridesTests {
             setting, folder: "/etc", overrides: SettingOverrides(prefix: "APP", variables: variables))
     }
 
-    @Test("A variable wins over the file, and reaches what the file does not have") func wins() {
+    @Test("A variable overrides the file, and may set what the file does not have") func wins() {
         var settings = reader(
             ["a-b": "1", "list": ["x"]],
             [
@@ -55,7 +55,7 @@ struct SettingOverridesTests {
             ])
     }
 
-    @Test("In a map of properties, an underscore stands for a dot") func properties() {
+    @Test("In a map of properties, an underscore in a variable's name stands for a dot") func properties() {
         var settings = reader(
             ["k": ["ssl.ca": "f", "sub": ["x.y": "f"]]],
             ["APP_K_SSL_CA": "v", "APP_K_NEW_ONE": "v", "APP_K_SUB_X_Y": "v", "APP_K_SUB_Z": "v", "APP_K_D": "v"])

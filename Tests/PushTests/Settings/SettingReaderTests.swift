@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reading settings")
 struct SettingReaderTests {
-    @Test("What is missing or null has its default") func defaults() {
+    @Test("A missing or null setting has its default") func defaults() {
         var settings = SettingReader(["b": nil, "l": nil, "m": nil, "x": nil])
         expect(settings.value("a", .text, default: "A"), is: "A")
         expect(settings.value("b", .text, default: "B"), is: "B")
@@ -17,7 +17,7 @@ struct SettingReaderTests {
         expect(settings.messages, is: [])
     }
 
-    @Test("What is in force is shown where it belongs, defaults included") func effective() throws {
+    @Test("Effective settings are shown in their maps, including defaults") func effective() throws {
         var settings = SettingReader(["m": ["n": "1"]])
         settings.map("m") {
             _ = $0.value("n", .text, default: "0")
@@ -31,7 +31,7 @@ struct SettingReaderTests {
         guard case .scalar("P")? = inner.first?.value.value else { throw SettingMismatch(expected: "the default") }
     }
 
-    @Test("Every problem is found at once, at its path") func everything() {
+    @Test("All problems are reported at once, each with its path") func everything() {
         var settings = SettingReader([
             "mode": "maybe", "fields": [["from": "1", "to": "/b", "form": "x"], "text"], "nested": ["deep": ["n": "x"]],
             "formats": ["text", ["a"], "b"], "other": "x",
@@ -66,7 +66,7 @@ struct SettingReaderTests {
             ])
     }
 
-    @Test("A map in a scalar's place, and the other way round") func shapes() {
+    @Test("A map is not accepted as a scalar, nor a scalar as a map") func shapes() {
         var settings = SettingReader(["a": [:], "b": "x", "c": "x", "d": [:]])
         expect(settings.value("a", .text, default: "A"), is: "A")
         expect(settings.map("b") { $0.value("n", .text, default: "N") }, is: "N")
@@ -82,12 +82,12 @@ struct SettingReaderTests {
         expect(scalar.messages, is: [": expected a map"])
     }
 
-    @Test("One scalar is a list of one") func listOfOne() {
+    @Test("A single scalar is read as a list of one") func listOfOne() {
         var settings = SettingReader(["a": "x,y"])
         expect(settings.list("a", .text), is: ["x,y"])
     }
 
-    @Test("Items with names are read by these names") func named() {
+    @Test("Named items are read under their names") func named() {
         var settings = SettingReader([
             "stages": ["badge", ["decrypt": ["n": "x"]], ["a": nil, "b": nil], ["c"]]
         ])
@@ -105,7 +105,7 @@ struct SettingReaderTests {
             ])
     }
 
-    @Test("Properties keep their own names, defaults first") func properties() {
+    @Test("Properties keep their own names, and defaults come first") func properties() {
         var settings = SettingReader(["b.c": "1", "d": nil, "e": ["x"], "nested": [:], "password": "geheim"])
         let properties = settings.properties(
             besides: ["nested"], defaults: [("a", "0"), ("b.c", "0"), ("d", "0")]
@@ -120,7 +120,7 @@ struct SettingReaderTests {
         expect(settings.problems.count, is: 1)
     }
 
-    @Test("A problem with a key inside is told where that stands, or at the innermost map that is there") func places()
+    @Test("A problem with a nested key is reported at the key's place, or at the innermost existing map") func places()
     {
         func place(_ line: Int) -> Place { .file("test.yaml", line: line, column: 1) }
         func map(_ line: Int, _ members: KeyValuePairs<String, Setting>) -> Setting {
@@ -141,7 +141,7 @@ struct SettingReaderTests {
 struct PlaceTests {
     private func file(_ line: Int, _ column: Int) -> Place { .file("a.yaml", line: line, column: column) }
 
-    @Test("Those of the file come in its order, then variables by name")
+    @Test("Places in the file sort by position, then variables by name")
     func order() {
         let places = [file(1, 2), file(1, 3), file(2, 1), .variable("A"), .variable("B")]
         expect(places.reversed().sorted(), is: places)
@@ -150,7 +150,7 @@ struct PlaceTests {
         expect(places.map(\.description), is: ["a.yaml:1:2", "a.yaml:1:3", "a.yaml:2:1", "A", "B"])
     }
 
-    @Test("A problem tells its place and its path, if it has one")
+    @Test("A problem's description has its place and its path, if there is one")
     func problems() {
         expect(
             SettingProblem(place: file(3, 4), path: "a.b", message: "is wrong").description,
@@ -158,7 +158,7 @@ struct PlaceTests {
         expect(SettingProblem(place: .variable("A"), path: "", message: "is wrong").description, is: "A: is wrong")
     }
 
-    @Test("A key that is called otherwise now is reported where it is, and only there")
+    @Test("A renamed key is reported if it has a value, and only once")
     func renamed() {
         var settings = SettingReader(["old": "1", "null": nil])
         settings.renamed("old", to: "new")
@@ -168,7 +168,7 @@ struct PlaceTests {
         expect(settings.messages, is: ["old: it is `new` now"])
     }
 
-    @Test("Warnings are of keys, inside too, and are no problems")
+    @Test("A warning has the path of its key, nested too, and is not a problem")
     func warnings() {
         var settings = SettingReader(["m": ["a": "1"]])
         settings.map("m") { settings in

@@ -17,12 +17,12 @@ struct SpellingTests {
         expect(Spelling.nearest(to: typed, in: Self.known), is: meant)
     }
 
-    @Test("Nothing is offered where nothing is near", arguments: ["", "zzzz", "deadbeef", "b", "lanes"])
+    @Test("No suggestion is made if no name is near", arguments: ["", "zzzz", "deadbeef", "b", "lanes"])
     func nothing(typed: String) {
         #expect(Spelling.nearest(to: typed, in: ["deadline", "drain", "warning", "a"]) == nil)
     }
 
-    @Test("A very long name is no work") func long() {
+    @Test("A very long name gets no suggestion") func long() {
         expect(Spelling.question(String(repeating: "deadline", count: 100_000), ["deadline"]), is: "")
     }
 }

@@ -27,7 +27,7 @@ struct StageRegistryTests {
     private let resources = StageResources { _, _ in }
 
     /// (trust 16)
-    @Test("What a stage says of itself is said under its name")
+    @Test("A stage's log messages carry its name")
     func speaker() async throws {
         let said = Mutex<[String]>([])
         let speaking = StageRegistry(adding: [
@@ -47,7 +47,7 @@ struct StageRegistryTests {
         expect(said.withLock { $0 }, is: ["echo: hello"])
     }
 
-    @Test("A stage is read by its name, with what all stages share") func reads() async throws {
+    @Test("A stage is read by its name, with the settings that all stages share") func reads() async throws {
         var settings = SettingReader([
             "stages": [
                 [
@@ -71,7 +71,7 @@ struct StageRegistryTests {
         try await expect(stage.build(resources).name, is: "hello")
     }
 
-    @Test("Every mistake in every stage is found") func mistakes() {
+    @Test("All mistakes in all stages are reported") func mistakes() {
         let names = ["echo", "mute", "refuses"] + StageRegistry.builtIn.map(\.name)
         var settings = SettingReader([
             "stages": [
@@ -95,7 +95,7 @@ struct StageRegistryTests {
             ])
     }
 
-    @Test("What goes wrong in building is told at the stage's place") func buildFails() async throws {
+    @Test("An error while building a stage is reported at the stage's place") func buildFails() async throws {
         var settings = SettingReader(["stages": ["mute"]])
         let stage = try #require(registry.read("stages", from: &settings).first)
         await #expect(throws: SettingProblem(place: Setting.place, path: "stages.mute", message: "Broken()")) {
@@ -103,7 +103,7 @@ struct StageRegistryTests {
         }
     }
 
-    @Test("A name that would be read as several, or as a result, is refused", arguments: ["a,b", "a=b"])
+    @Test("A stage name with a comma or an equals sign is rejected", arguments: ["a,b", "a=b"])
     func ambiguousName(_ name: String) async throws {
         let message = "the name \"\(name)\" of a stage must not contain ',' or '='"
         let named = StageRegistry(adding: [StageEntry(name) { _ in { _ in Echo(name: "echo") } }])
@@ -117,7 +117,7 @@ struct StageRegistryTests {
         }
     }
 
-    @Test("A variable reaches a stage by its name") func variable() {
+    @Test("A variable sets a stage's setting through the stage's name") func variable() {
         let overrides = SettingOverrides(
             prefix: "APP", variables: ["APP_STAGES_ECHO_WORD": "x", "APP_STAGES_ECHO_WHEN_CATEGORY": "A,B"])
         var settings = SettingReader(["stages": ["echo"]], folder: "", overrides: overrides)
@@ -126,7 +126,7 @@ struct StageRegistryTests {
         #expect(settings.overrides.problems.isEmpty)
     }
 
-    @Test("A stage of the program's own may take the place of a built-in one, and its name")
+    @Test("A program's own stage may replace a built-in one of the same name")
     func replaced() async throws {
         let registry = StageRegistry(adding: [StageEntry("badge") { _ in { _ in Echo(name: "mine") } }])
         var settings = SettingReader(["stages": ["badge", "zzz"]])
@@ -137,7 +137,7 @@ struct StageRegistryTests {
             is: ["stages.zzz: no such stage; there are badge, decrypt, localize, contact, attachment"])
     }
 
-    @Test("What a stage tells as a problem is that problem")
+    @Test("A setting problem that a stage throws is passed on unchanged")
     func problem() async throws {
         let problem = SettingProblem(place: .variable("X"), path: "p", message: "m")
         let registry = StageRegistry(adding: [StageEntry("own") { _ in { _ in throw problem } }])
@@ -146,7 +146,7 @@ struct StageRegistryTests {
         await #expect(throws: problem) { try await stage.build(resources) }
     }
 
-    @Test("Files of stages are watched under their names, and opened by nobody where the program has none")
+    @Test("A stage's files are watched under its name; contact fails if the program opens no contacts")
     func lent() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("x", to: "a")
@@ -171,7 +171,7 @@ struct StageRegistryTests {
         await #expect(throws: SettingProblem.self) { try await stages[1].build(resources) }
     }
 
-    /// Every setting in force, by its place below the stage.
+    /// Every effective setting, by its path below the stage.
     private func effective(_ stage: Setting) throws -> [String] {
         var settings = SettingReader(["stages": [stage]])
         _ = StageRegistry().read("stages", from: &settings)
@@ -185,11 +185,11 @@ struct StageRegistryTests {
             case .map(let members): members.flatMap { lines($0.value, "\(path)/\($0.key)") }
             }
         }
-        // Four conditions and a budget are every stage's.
+        // Every stage has four conditions and a budget.
         return lines(settings.effective, "").dropFirst(5).map { String($0.dropFirst("/stages/".count)) }
     }
 
-    @Test("Settings that are not given have the defaults of the contract")
+    @Test("Missing settings have the documented defaults")
     func defaults() throws {
         try expect(effective("badge"), is: ["badge/mode increment"])
         try expect(

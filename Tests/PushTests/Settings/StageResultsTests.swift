@@ -4,14 +4,14 @@ import Testing
 
 @testable import PushmillStages
 
-@Suite("Results that stages name (trust 11)")
+@Suite("Results that stages declare (trust 11)")
 struct StageResultsTests {
     private static let folder =
         #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/Sources/Stages"
 
-    /// A result that is not named is counted from 1 on, and for Prometheus never grew to that.
+    /// The counter of an undeclared result appears with the value 1, which Prometheus does not see as an increase.
     @Test(
-        "Whatever a stage's code reports, the stage names",
+        "A stage declares every result that its code reports",
         arguments: ["Decrypt", "Localize", "Contact", "Badge", "Attachment"])
     func literals(folder: String) throws {
         let path = "\(Self.folder)/\(folder)"
@@ -25,7 +25,7 @@ struct StageResultsTests {
         for line in lines where !declarations.contains(line) {
             for result in line.matches(of: reported) { #expect(named.contains(result.output), "\(result.output)") }
         }
-        // A reason that is no literal is of an enumeration, of which all cases are named.
+        // A reason that is not a literal comes from an enumeration, all of whose cases are declared.
         let isComputed = lines.contains { $0.contains(/\.failed\((?:error|failure)\.reason\)/) }
         expect(isComputed, is: declarations[0].contains(".allCases.map { StageResult.failed($0.reason) }"))
     }

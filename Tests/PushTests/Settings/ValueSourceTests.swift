@@ -4,10 +4,10 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("Where a text of the message stands")
+@Suite("Sources of a message's texts")
 struct ValueSourceTests {
     @Test(
-        "A source is written as it is read",
+        "A source's description is the text it was read from",
         arguments: ["recipient", "key", "header:locale", "header:é", "header:key", "/from", "/a/0", "/"])
     func forms(_ text: String) throws {
         let source = try #require(ValueSource(text))
@@ -16,12 +16,12 @@ struct ValueSourceTests {
     }
 
     @Test(
-        "What is none of these is no source",
+        "Any other text is not a source",
         arguments: ["", "header:", "header", "Key", "recipients", "from", "/~"])
     func none(_ text: String) { #expect(ValueSource(text) == nil) }
 
     @Test(
-        "It gives the text, and nothing for an empty one or another kind of value",
+        "A source gives its text, or nothing if that is empty or not a string",
         arguments: [
             ("recipient", "bert"), ("key", "anna"), ("header:x", "2"), ("header:empty", nil), ("header:none", nil),
             ("/from", "f\n"), ("/empty", nil), ("/n", nil), ("/none", nil), ("/aps/alert/body", "Hi"),
@@ -41,7 +41,7 @@ struct ValueSourceTests {
         expect(source.isOfTheRecord, is: ["recipient", "key"].contains(text))
     }
 
-    @Test("An empty recipient or key is none", arguments: ["recipient", "key"])
+    @Test("An empty recipient or key counts as absent", arguments: ["recipient", "key"])
     func empty(_ text: String) throws {
         let delivery = Delivery()
         let chain = Chain([])
