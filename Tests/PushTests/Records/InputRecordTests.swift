@@ -3,10 +3,10 @@ import Testing
 
 @testable import PushmillPayload
 
-@Suite("Records that are lent")
+@Suite("Borrowed records")
 struct InputRecordTests {
     @Test(
-        "What was copied stays when the lender takes his bytes back, however large it is",
+        "A record's own copy stays intact after the lender overwrites the bytes, at any size",
         arguments: [0, 1, 300, 100_000])
     func own(size: Int) {
         let texts = ["key", "value", "recipient", "anna", "big"].map { Array($0.utf8) }
@@ -23,7 +23,7 @@ struct InputRecordTests {
             RecordHeader(name: parts[4], value: nil),
         ]
         let record = InputRecord()
-        // The second time there is room already.
+        // The second round reuses the memory of the first.
         for _ in 0..<2 {
             record.clear()
             record.fill(.nowhere, timestamp: 5, key: parts[0], value: parts[1], headers: 3) { headers[$0] }
@@ -42,14 +42,14 @@ struct InputRecordTests {
     }
 }
 
-/// What outlasts a record, and what does not.
-@Suite("Records that are used again")
+/// What a record keeps when it is cleared, and what it frees.
+@Suite("Reused records")
 struct ClearedRecordTests {
     private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
-    @Test("A record that was cleared has nothing, and its next headers are found where they are")
+    @Test("A cleared record is empty, and its next headers are found")
     func cleared() {
         let record = InputRecord()
         let known = KnownHeader.allCases
@@ -71,7 +71,7 @@ struct ClearedRecordTests {
         expect(known.filter { record.has($0) }, is: [.locale])
     }
 
-    @Test("A record that is filled twice has the second's headers alone, of a line as of a lender")
+    @Test("A record that is filled again has only the new headers")
     func filledAgain() {
         let record = InputRecord()
         var envelope = RecordEnvelope()
@@ -85,7 +85,7 @@ struct ClearedRecordTests {
         }
     }
 
-    @Test("Very many headers count by their number, however short they are, and are given back")
+    @Test("Very many empty headers count by their number, and their memory is freed")
     func many() {
         let record = InputRecord()
         let count = 100_000
@@ -97,7 +97,7 @@ struct ClearedRecordTests {
         #expect(record.headers.capacity * MemoryLayout<RecordHeader>.stride <= OutputRecord.keptCapacity)
     }
 
-    @Test("What a large record's bytes took is given back when it is cleared, those of a usual one are kept")
+    @Test("Clearing frees the memory of a large record and keeps that of a usual one")
     func large() {
         let record = InputRecord()
         var envelope = RecordEnvelope()
@@ -121,7 +121,7 @@ struct ClearedRecordTests {
         #expect(!record.isLarge)
     }
 
-    @Test("Headers end where the lender gives no more")
+    @Test("A record's headers end at the first one that the lender does not give")
     func fewer() {
         let record = InputRecord()
         record.fill(.nowhere, timestamp: 0, key: nil, value: nil, headers: 3) {
@@ -131,7 +131,7 @@ struct ClearedRecordTests {
         expect(record.recipient?.hasBytes("anna"), is: true)
     }
 
-    @Test("A name is a known one only as a whole")
+    @Test("A header name is known only if all its bytes match")
     func names() {
         func known(_ name: [UInt8]) -> KnownHeader? { name.withUnsafeBytes { KnownHeader($0) } }
         for header in KnownHeader.allCases {

@@ -17,20 +17,20 @@ struct LineReaderTests {
     }
 
     @Test(
-        "Lines end at a line feed, the last one also without; a byte order mark is no part of the first",
+        "Lines end at a line feed or the file's end; a leading byte order mark is dropped",
         arguments: [
             ("", []), ("\n", [""]), ("a", ["a"]), ("a\n", ["a"]), ("a\nb", ["a", "b"]), ("\n\na\r\n", ["", "", "a\r"]),
             ("\u{FEFF}a\n\u{FEFF}b", ["a", "\u{FEFF}b"]), ("\u{FEFF}", [""]), ("\u{FEFF}\n", [""]),
         ])
     func lines(_ text: String, _ expected: [String]) throws { try expect(read(text), is: expected) }
 
-    @Test("Lines longer than a piece and files longer than many of it come whole")
+    @Test("Lines longer than one piece, and files of many pieces, are read whole")
     func long() throws {
         let lines = [1, 300_000, 0, 262_144, 262_143, 900_000, 5].map { String(repeating: "x", count: $0) }
         try expect(read(lines.joined(separator: "\n")), is: lines)
     }
 
-    @Test("It is told how long the line is by which it asks for more")
+    @Test("When the reader asks for more, it passes the bytes of the current line so far")
     func told() {
         var pieces: [[UInt8]] = [Array("ab\nc".utf8), Array("de".utf8), []]
         var counts: [Int] = []

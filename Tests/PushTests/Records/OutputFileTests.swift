@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushmillPayload
 
-@Suite("Files that are written at once, and read again")
+@Suite("Writing files atomically and reading them")
 struct OutputFileTests {
     private let folder: TemporaryFolder
 
@@ -28,7 +28,7 @@ struct OutputFileTests {
         }
     }
 
-    @Test("What was written comes back, plain or compressed as the name says", arguments: ["lines", "lines.gz"])
+    @Test("Written data reads back, compressed if the name ends in .gz", arguments: ["lines", "lines.gz"])
     func roundTrip(name: String) throws {
         let long = String(repeating: "0123456789", count: 60_000)
         try write("a\n", "", long, to: name)
@@ -39,7 +39,7 @@ struct OutputFileTests {
         expect((bytes.count < 60_000), is: name.hasSuffix(".gz"))
     }
 
-    @Test("Until it is closed the file before stays, and nobody sees a part; not closed, it leaves nothing")
+    @Test("A new file replaces the old one only on close; without close nothing remains")
     func appears() throws {
         try write("old", to: "a")
         do {
@@ -54,7 +54,7 @@ struct OutputFileTests {
         try expect(read("a"), is: "new")
     }
 
-    @Test("It is its owner's alone to read, and nothing that stood under the name of its beginning is written to")
+    @Test("Only the owner can read a file, and a leftover partial link is not followed")
     func leftovers() throws {
         try folder.write("mine", to: "other", mode: 0o644)
         try #require(symlink(path("other"), path("a.partial")) == 0)
@@ -64,7 +64,7 @@ struct OutputFileTests {
         expect(folder.names, is: ["a", "other"])
     }
 
-    @Test("A link stays one: the file that it leads to is replaced")
+    @Test("A symbolic link stays; the file that it points to is replaced")
     func link() throws {
         try folder.makeFolder("elsewhere")
         try folder.write("old", to: "elsewhere/file")
@@ -76,7 +76,7 @@ struct OutputFileTests {
         expect(folder.names, is: ["a", "elsewhere"])
     }
 
-    @Test("What another process is writing is left to it, until that has ended")
+    @Test("A file that another writer has open cannot be written until that writer ends")
     func twoAtOnce() throws {
         let busy = FileFailure(path: path("a"), what: "another process is writing it")
         do {
@@ -90,7 +90,7 @@ struct OutputFileTests {
         try expect(read("a"), is: "second")
     }
 
-    @Test("A pipe is written at once, and stays one")
+    @Test("A pipe is written directly and stays a pipe")
     func pipe() throws {
         try #require(mkfifo(path("pipe"), 0o600) == 0)
         let reading = open(path("pipe"), O_RDONLY | O_NONBLOCK)
@@ -103,12 +103,12 @@ struct OutputFileTests {
         expect(folder.names, is: ["pipe"])
     }
 
-    @Test("Where nothing can be written the system's reason is told, and nothing is left")
+    @Test("A failed write reports the system's reason and leaves nothing behind")
     func unwritable() throws {
         #expect(throws: FileFailure(path: path("none/a"), ENOENT)) { try write("x", to: "none/a") }
         #expect(throws: FileFailure(path: path("none"), ENOENT)) { try read("none") }
         #expect(throws: FileFailure(path: path(""), EISDIR)) { try read("") }
-        // A folder comes to stand in its place.
+        // A folder appears under the file's name before the close.
         func replace() throws {
             let file = try OutputFile(path: path("b"))
             try folder.makeFolder("b")
@@ -118,18 +118,18 @@ struct OutputFileTests {
         expect(folder.names, is: ["b"])
     }
 
-    @Test("A device that takes nothing more is told of")
+    @Test("A full device is reported")
     func full() throws {
         func fill(_ count: Int) throws {
             let file = try OutputFile(path: "/dev/full")
             try file.write([UInt8](repeating: 1, count: count))
             try file.close()
         }
-        // The first is told of when it is closed.
+        // The first count fails only on close.
         for count in [1, 4 << 20] { #expect(throws: FileFailure(path: "/dev/full", ENOSPC)) { try fill(count) } }
     }
 
-    @Test("Compressed data that ends too early, or is damaged, says so")
+    @Test("Truncated and damaged compressed data are reported")
     func damaged() throws {
         var generator = SeededGenerator(seed: 3)
         let text = String((0..<5000).map { _ in generator.pick(Array("abcdefghijklmnop")) })
@@ -153,7 +153,7 @@ struct OutputFileTests {
         expect(unreadable?.description, is: "cannot read \(path("none")): No such file or directory")
     }
 
-    @Test("Compressed files that follow one another are read as one; what follows and is not compressed is told of")
+    @Test("Concatenated compressed files are read as one, and uncompressed bytes after them are reported")
     func members() throws {
         try write("a\n", to: "a.gz")
         try write("b\n", to: "b.gz")
@@ -169,7 +169,7 @@ struct OutputFileTests {
         }
     }
 
-    @Test("All of a file is read, without its mark, unless it is more than is allowed", arguments: ["a", "a.gz"])
+    @Test("A whole file is read without its byte order mark, up to a limit", arguments: ["a", "a.gz"])
     func rest(name: String) throws {
         try write("\u{FEFF}1234", to: name)
         try expect(InputFile(path: path(name)).rest(limit: 7), is: Array("1234".utf8))
@@ -177,9 +177,9 @@ struct OutputFileTests {
         expect(failure, is: FileFailure(path: path(name), EFBIG))
     }
 
-    // It blocks: on a machine of one core tasks have no other thread.
+    // The test blocks its thread: on a machine with one core, tasks have no other thread.
     @Test(
-        "A pipe that another process has asked not to wait at is read to its end, compressed or not", .ownThread,
+        "A pipe that another process made nonblocking is read to its end, compressed or not", .ownThread,
         arguments: ["lines", "lines.gz"])
     func waits(name: String) async throws {
         let text = (0..<2000).map { "line \($0 &* 7919)\n" }.joined()
@@ -189,14 +189,14 @@ struct OutputFileTests {
         let (reading, writing) = (ends[0], ends[1])
         _ = fcntl(reading, F_SETFL, O_NONBLOCK)
         var rest = try FileBytes(path: path(name)).bytes[...]
-        // A pipe that nobody reads would end the tests.
+        // Keeps a reader open: writing to a pipe without one would kill the tests.
         let watched = dup(reading)
         let written = Task.detached {
             while !rest.isEmpty, !Task.isCancelled {
                 let piece = rest.prefix(rest.count > 1000 ? 100 : 1)
                 rest = rest.dropFirst(piece.count)
                 _ = piece.withUnsafeBytes { writeAll($0, to: writing) }
-                // Until it is read.
+                // Waits until the piece is read.
                 var left: Int32 = 1
                 while left > 0, !Task.isCancelled, ioctl(watched, UInt(FIONREAD), &left) == 0 { sched_yield() }
             }
@@ -211,9 +211,9 @@ struct OutputFileTests {
         expect(String(decoding: bytes, as: UTF8.self), is: text)
     }
 
-    // It blocks: on a machine of one core tasks have no other thread.
+    // The test blocks its thread: on a machine with one core, tasks have no other thread.
     @Test(
-        "All of it is written, in as many goes as the system takes; what it refuses is told", .ownThread,
+        "All bytes are written in as many calls as it takes, and a refused write is reported", .ownThread,
         arguments: [0, O_NONBLOCK])
     func writesAll(flags: Int32) async throws {
         var ends: [Int32] = [0, 0]
@@ -233,7 +233,7 @@ struct OutputFileTests {
         #expect(text.withUnsafeBytes { writeAll($0, to: writing) })
         close(writing)
         await expect(read.value, is: text.count)
-        // This end is for reading.
+        // This end is only for reading.
         #expect(text.withUnsafeBytes { !writeAll($0, to: reading) })
         #expect([].withUnsafeBytes { writeAll($0, to: -1) })
         close(reading)

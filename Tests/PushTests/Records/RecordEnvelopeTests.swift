@@ -11,7 +11,7 @@ struct RecordEnvelopeTests {
         return String(decoding: line, as: UTF8.self)
     }
 
-    @Test("A record is one line, as kcat prints it")
+    @Test("A record is written as one line, as kcat prints it")
     func writing() {
         var envelope = RecordEnvelope()
         envelope.topic = "push.events"
@@ -34,7 +34,7 @@ struct RecordEnvelopeTests {
     }
 
     /// (trust 18)
-    @Test("A line of the next version is read without what is not known of it, and one after it refused by its number")
+    @Test("Lines up to version 2 are read without unknown members; other versions are rejected")
     func versions() throws {
         let next = Array(#"{"version":2,"payload":"x","offset":7,"by":{"a":[1]}}"#.utf8)
         let envelope = try RecordEnvelope(line: next)
@@ -48,7 +48,7 @@ struct RecordEnvelopeTests {
         }
     }
 
-    @Test("What is no UTF-8 goes in base64, each member by itself")
+    @Test("Each member that is not UTF-8 is written in base64")
     func binary() {
         var envelope = RecordEnvelope()
         envelope.key = [0xFF]
@@ -65,7 +65,7 @@ struct RecordEnvelopeTests {
                 """#)
     }
 
-    @Test("Any bytes come back as they were")
+    @Test("Records of random bytes survive a round trip")
     func roundTrip() throws {
         var generator = SeededGenerator(seed: 7)
         func bytes() -> [UInt8]? {
@@ -90,7 +90,7 @@ struct RecordEnvelopeTests {
         }
     }
 
-    @Test("What a chain is given of a line is the line's record")
+    @Test("A record filled from a line has the line's contents")
     func input() throws {
         let line =
             #"{"topic":"t","partition":3,"offset":9,"ts":5,"headers":["a","b","a",null],"key":"k","payload":"{}"}"#
@@ -100,7 +100,7 @@ struct RecordEnvelopeTests {
         expect(RecordEnvelope(input: record), is: envelope)
     }
 
-    @Test("kcat's lines are read: other members, missing headers, null keys")
+    @Test("A kcat line is read with extra members, no headers and a null key")
     func kcat() throws {
         let line =
             #"{"topic":"t","partition":0,"offset":5,"tstype":"unknown","ts":0,"broker":1,"key":null,"payload":"x"}"#
@@ -113,7 +113,7 @@ struct RecordEnvelopeTests {
         #expect(envelope.headers.isEmpty)
     }
 
-    @Test("Bytes that kcat prints as they are come back too")
+    @Test("Raw bytes in kcat's lines are read back")
     func rawBytes() throws {
         let line = Array(#"{"payload":"é"#.utf8) + [0xFF, 0x80] + Array(#"\n","key":"é"}"#.utf8)
         let envelope = try RecordEnvelope(line: line)
@@ -126,7 +126,7 @@ struct RecordEnvelopeTests {
         try expect(RecordEnvelope(line: Array(#"{"payload_b64":"\#(text)"}"#.utf8)).payload, is: [0xFB, 0xFF])
     }
 
-    @Test("A member in base64 goes before the same in clear, unless it is null")
+    @Test("A base64 member takes precedence over the clear one unless it is null")
     func encodedFirst() throws {
         let line = #"""
             {"topic":"x","topic_b64":"dG9w","tstype":"x","tstype_b64":"dHM=","key":"x","key_b64":"aw==",\#
@@ -143,14 +143,14 @@ struct RecordEnvelopeTests {
     }
 
     @Test(
-        "A payload that is null is there: it is a tombstone's",
+        "A null payload is accepted as a tombstone",
         arguments: [#"{"payload":null}"#, #"{"payload_b64":"","payload":null}"#])
     func tombstone(_ line: String) throws {
         let payload = try RecordEnvelope(line: Array(line.utf8)).payload
         expect(payload, is: (line.contains("b64") ? [] : nil))
     }
 
-    @Test("In a line with raw bytes a character that is none of them is a mistake, and headers are bytes too")
+    @Test("In a line with raw bytes, characters beyond a byte are rejected; headers may be raw too")
     func rawHeaders() throws {
         let raw: [UInt8] = [0xFF]
         let line = Array(#"{"payload":""#.utf8) + raw + Array(#"","headers":["é",""#.utf8) + raw + Array(#""]}"#.utf8)
@@ -163,7 +163,7 @@ struct RecordEnvelopeTests {
         try expect(RecordEnvelope(line: encoded).payload, is: raw)
     }
 
-    @Test("Numbers are read to the ends of their ranges")
+    @Test("Numbers are read up to the limits of their types")
     func numbers() throws {
         let line = #"{"payload":"","partition":\#(Int32.min),"offset":\#(Int64.max),"ts":\#(Int64.min)}"#
         let envelope = try RecordEnvelope(line: Array(line.utf8))
@@ -174,7 +174,7 @@ struct RecordEnvelopeTests {
     }
 
     @Test(
-        "What is no envelope is refused with the reason",
+        "A line that is not an envelope is rejected with the reason",
         arguments: [
             ("[]", "not a JSON object"), ("{}", withoutPayload), (#"{"aps":{}}"#, withoutPayload),
             (#"{"payload":{}}"#, malformed("payload")), (#"{"payload_b64":"A"}"#, malformed("payload")),
@@ -196,7 +196,7 @@ struct RecordEnvelopeTests {
 
     private static func malformed(_ member: String) -> String { "cannot read its `\(member)`" }
 
-    @Test("What is no JSON is refused with its fault and place")
+    @Test("A line that is not JSON is rejected with the fault and its position")
     func notJSON() {
         let error = EnvelopeError(description: "not JSON: unexpected end at byte 1")
         #expect(throws: error) { try RecordEnvelope(line: Array("{".utf8)) }
