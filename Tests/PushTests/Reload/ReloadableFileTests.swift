@@ -6,7 +6,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("Files that are read again")
+@Suite("Reloadable files")
 struct ReloadableFileTests {
     private let folder: TemporaryFolder
 
@@ -22,7 +22,7 @@ struct ReloadableFileTests {
 
     private struct Unusable: Error, CustomStringConvertible { let description = "it is empty" }
 
-    @Test("A change is read once it has come to rest, and no sooner")
+    @Test("A changed file is read only after it has stopped changing")
     func change() throws {
         let file = try text(try folder.write("one", to: "a"))
         expect(file.reload(.poll), is: .unchanged)
@@ -37,7 +37,7 @@ struct ReloadableFileTests {
         expect(file.reload(.poll), is: .unchanged)
     }
 
-    @Test("A request reads at once, changed or not")
+    @Test("A request reads the file at once, changed or not")
     func request() throws {
         let file = try text(try folder.write("one", to: "a"))
         try folder.write("two", to: "a")
@@ -46,7 +46,7 @@ struct ReloadableFileTests {
         expect(file.reload(.request), is: .reloaded)
     }
 
-    @Test("What cannot be read leaves the old value in force, is told once, and is tried again when it changes")
+    @Test("A failed read keeps the old value, is reported once, and is retried when the file changes")
     func unreadable() throws {
         let file = try text(try folder.write("one", to: "a"))
         try folder.write("", to: "a")
@@ -64,7 +64,7 @@ struct ReloadableFileTests {
         expect(file.value, is: "two")
     }
 
-    @Test("What does not come to rest is read after 60 looks all the same")
+    @Test("A file that keeps changing is read after 60 polls")
     func restless() throws {
         let file = try text(try folder.write("one", to: "a"))
         for number in 1..<60 {
@@ -76,7 +76,7 @@ struct ReloadableFileTests {
         expect(file.value, is: "another")
     }
 
-    @Test("What could not be read for a reason that passes is tried again after 60 looks, and told once")
+    @Test("A failed read is retried every 60 polls and reported only once")
     func passing() throws {
         let isAway = Atomic(false)
         let file = try ReloadableFile<Int>(path: try folder.write("one", to: "a")) { _, _ in
@@ -94,7 +94,7 @@ struct ReloadableFileTests {
         expect(file.reload(.poll), is: .unchanged)
     }
 
-    @Test("A pipe, to which nobody may ever write, is not opened again")
+    @Test("A pipe is not opened on reload, as it may never have a writer")
     func pipe() throws {
         let file = try ReloadableFile<Int>(path: folder.path) { _, _ in 1 }
         let path = "\(folder.path)/a.strings"
@@ -106,12 +106,12 @@ struct ReloadableFileTests {
         expect(file.reload(.request), is: .reloaded)
     }
 
-    @Test("A file that cannot be read at first is an error")
+    @Test("A file that cannot be read the first time is an error")
     func missing() {
         #expect(throws: FileUnreadable.self) { try text("\(folder.path)/none") }
     }
 
-    @Test("A folder has changed when anything in it has")
+    @Test("A folder's fingerprint changes when a file in it changes")
     func folders() throws {
         try folder.makeFolder("de.lproj")
         try folder.write("1", to: "de.lproj/a.strings")
@@ -123,37 +123,37 @@ struct ReloadableFileTests {
 
     // (trust 7)
     @Test(
-        "Permissions are told; the process's own group is no other",
+        "A file readable by others is recognized; the process's own group does not count",
         arguments: [(0o600, false), (0o640, false), (0o604, true)] as [(mode_t, Bool)])
     func permissions(mode: mode_t, isReadable: Bool) throws {
         let path = try folder.write("one", to: "a", mode: mode)
         try expect(FileBytes(path: path).isReadableByOthers, is: isReadable)
-        // Only root may, and not where it is one of a namespace with few users.
+        // Only root may change the group, and not in a user namespace with few users.
         guard mode == 0o640, chown(path, 0, 54_321) == 0 else { return }
         #expect(try FileBytes(path: path).isReadableByOthers)
     }
 
     // (trust 7)
-    @Test("What was read is wiped")
+    @Test("Wiping overwrites the bytes that were read with zeros")
     func wiped() throws {
         var file = try FileBytes(path: try folder.write("geheim", to: "a"))
         file.wipe()
         expect(file.bytes, is: [0, 0, 0, 0, 0, 0])
     }
 
-    @Test("Memory that what is read has outgrown is wiped, and all of it is in the larger one")
+    @Test("Memory that the bytes outgrow is wiped, and the larger memory has all of them")
     func outgrown() throws {
         var bytes = [UInt8](repeating: UInt8(ascii: "s"), count: 4096)
         let outgrown = bytes.withUnsafeBytes { Int(bitPattern: $0.baseAddress) }
         let more = (0..<bytes.capacity + 1000).map { UInt8(truncatingIfNeeded: $0) }
         let whole = bytes + more
-        // Made before: it would be given the memory that is looked at.
+        // Allocated first: later it could get the memory that is inspected.
         var left = [UInt8](repeating: 0, count: 4096)
         let memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
         try #require(memory >= 0)
         defer { close(memory) }
         bytes.appendWiping(more[...])
-        // The system may have it back, and another thread: neither is a secret.
+        // The system or another thread may have the memory by then; neither leaves a secret in it.
         _ = pread(memory, &left, left.count, outgrown)
         expect(bytes, is: whole)
         #expect(left.count { $0 == UInt8(ascii: "s") } < 1000)
@@ -161,7 +161,7 @@ struct ReloadableFileTests {
         expect(bytes, is: whole + more[..<10])
     }
 
-    @Test("A pipe, whose size nobody knows, is read to its end")
+    @Test("A pipe, whose size is unknown, is read to its end")
     func sizeUnknown() throws {
         var ends: [Int32] = [-1, -1]
         try #require(Glibc.pipe(&ends) == 0)
@@ -173,7 +173,7 @@ struct ReloadableFileTests {
     }
 
     @Test(
-        "A byte order mark is no part of what is read",
+        "A leading byte order mark is dropped",
         arguments: [
             ("\u{FEFF}{}", "{}"), ("\u{FEFF}", ""), ("\u{FEFF}\u{FEFF}a", "\u{FEFF}a"), ("a\u{FEFF}", "a\u{FEFF}"),
         ])
@@ -181,7 +181,7 @@ struct ReloadableFileTests {
         try expect(FileBytes(path: folder.write(text, to: "a")).bytes, is: Array(expected.utf8))
     }
 
-    @Test("A file over the limit is refused")
+    @Test("A file over the limit is rejected")
     func limit() throws {
         let path = try folder.write("12345", to: "a")
         try expect(FileBytes(path: path, limit: 5).bytes.count, is: 5)
@@ -194,7 +194,7 @@ struct ReloadableFileTests {
         expect(error?.errorNumber, is: EISDIR)
     }
 
-    @Test("The watcher finds a change by itself, and reads all on request")
+    @Test("The watcher finds changes by polling, and reloads every file on request")
     func watcher() async throws {
         let file = try text(try folder.write("one", to: "a"))
         let (outcomes, sink) = AsyncStream.makeStream(of: ReloadOutcome.self)
@@ -209,7 +209,7 @@ struct ReloadableFileTests {
         expect(file.value, is: "two")
     }
 
-    @Test("A fingerprint tells a file's size, time, place and who may read it, and that it comes and goes")
+    @Test("A fingerprint changes with a file's size, time, inode, permissions, owner, group and existence")
     func fingerprints() throws {
         let path = try folder.write("1", to: "a")
         func fingerprint() -> FileFingerprint { FileFingerprint(of: path) }
@@ -240,7 +240,7 @@ struct ReloadableFileTests {
         }
     }
 
-    @Test("A folder's fingerprint tells the same file under other names, and ends in a circle of links")
+    @Test("A folder's fingerprint changes with a file's path, and circular links do not hang it")
     func folderNames() throws {
         try folder.makeFolder("a")
         try folder.makeFolder("b")
@@ -255,7 +255,7 @@ struct ReloadableFileTests {
         expect(FileFingerprint(of: folder.path), is: FileFingerprint(of: folder.path))
     }
 
-    @Test("A folder is looked into once, by however many ways links lead there")
+    @Test("A folder is scanned once, however many links lead to it")
     func manyLinks() throws {
         try folder.makeFolder("a")
         try folder.write("1", to: "a/x")
@@ -263,7 +263,7 @@ struct ReloadableFileTests {
         expect(FileFingerprint(of: folder.path).entries.count, is: 6)
     }
 
-    @Test("A request is preceded by what is to be done first, and what is unchanged is not told")
+    @Test("A requested reload runs the given action first and then reports the reload")
     func first() async throws {
         let file = try text(try folder.write("one", to: "a"))
         let (told, sink) = AsyncStream.makeStream(of: String.self)
