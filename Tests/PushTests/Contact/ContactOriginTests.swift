@@ -5,7 +5,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// Placeholders in what came out of a ciphertext.
+/// Contact placeholders in decrypted texts.
 struct ContactOriginTests {
     private var chain = ContactChain()
 
@@ -14,7 +14,7 @@ struct ContactOriginTests {
         chain.options.fields = [JSONPointer(member: "from")]
     }
 
-    /// rot13, which anybody can read.
+    /// Decrypts rot13, which anyone can read.
     private func decrypt(_ fields: (from: String, to: DecryptOptions.Field.Target)...) throws -> DecryptStage {
         var options = DecryptOptions()
         options.formats = [.rot13]
@@ -28,7 +28,7 @@ struct ContactOriginTests {
         try #require(await Message(payload).publish(chain(after: stages)))
     }
 
-    @Test("They stay text, and the sender's clear text is named")
+    @Test("If excluded, placeholders in decrypted text stay, and those in clear text become names")
     func body() async throws {
         let payload = #"{"aps":{"alert":{"title":"{contact:c1}"},"mutable-content":1},"E":"{pbagnpg:p1}"}"#
         let decrypt = try decrypt(("E", .member(JSONPointer(.body))))
@@ -38,7 +38,7 @@ struct ContactOriginTests {
         expect(published.stages, is: "decrypt=ok,contact=ok")
     }
 
-    @Test("What was merged stays as it is, texts and whole fields")
+    @Test("If excluded, merged texts and identifier fields stay as they are")
     func merged() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"{\"obql\":\"{pbagnpg:p1}\",\"sebz\":\"p1\"}"}"#
         let published = try await published(payload, after: try decrypt(("E", .merge)))
@@ -58,7 +58,7 @@ struct ContactOriginTests {
         expect(clear.value?.contains(#""title":"Zoë Martin + x""#), is: true)
     }
 
-    @Test("A localized text in a field for identifiers is none, and its placeholders are named")
+    @Test("A localized text in an identifier field is not an identifier; its placeholders become names")
     mutating func localizedField() async throws {
         chain.options.fields = [JSONPointer(.subtitle)]
         let localize = try CatalogFixture(["en.lproj/Localizable.strings": #""K" = "From %@";"#]).stage()
@@ -71,7 +71,7 @@ struct ContactOriginTests {
         }
     }
 
-    @Test("What is shown of a text that cannot be read identifies nobody")
+    @Test("The placeholder for an undecryptable text is not taken as an identifier")
     mutating func placeholder() async throws {
         chain.options.fields = [JSONPointer(.title), JSONPointer(.subtitle)]
         let payload = #"{"aps":{"alert":{"title":"c1"},"mutable-content":1},"E":7}"#
@@ -83,7 +83,7 @@ struct ContactOriginTests {
         expect(late?.value?.contains(#"{"title":"Someone","subtitle":"(Encrypted)","body":""}"#), is: true)
     }
 
-    @Test("With a note behind them they stay what they were")
+    @Test("Decrypted and localized texts keep their origin when a note is appended")
     mutating func noted() async throws {
         let attachment = AttachmentStage(
             MediaMembers(url: JSONPointer(member: "media-url")), publicBase: "https://media.example.com/",
@@ -101,7 +101,7 @@ struct ContactOriginTests {
             localized.value, is: #"{"aps":{"alert":{"subtitle":"From c1 📷"},"mutable-content":1},"media-url":"u"}"#)
     }
 
-    @Test("What another stage has put in its place is looked at")
+    @Test("Placeholders become names in a text that another stage puts over a decrypted one")
     func replaced() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"{pbagnpg:p1}"}"#
         let decrypt = try decrypt(("E", .member(JSONPointer(.body))))
@@ -114,7 +114,7 @@ struct ContactOriginTests {
         expect(published.value, is: #"{"aps":{"alert":"Zoë Martin","mutable-content":1}}"#)
     }
 
-    @Test("Undoing a stage undoes its marks")
+    @Test("Rolling back a stage's edits also removes its marks")
     func rollback() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
         let mark = content.mark()
@@ -125,7 +125,7 @@ struct ContactOriginTests {
         #expect(!content.isDecrypted(body))
     }
 
-    @Test("A decrypted text in a field for identifiers is one only if somebody goes by it")
+    @Test("A decrypted text in an identifier field is replaced only if a contact has this identifier")
     mutating func decryptedField() async throws {
         chain.options.includesDecrypted = true
         let decrypt = try decrypt(("E", .member(JSONPointer(member: "from"))))
@@ -137,7 +137,7 @@ struct ContactOriginTests {
         }
     }
 
-    @Test("Unless they are excluded they count as anywhere")
+    @Test("Placeholders in decrypted text become names unless they are excluded")
     func included() async throws {
         var chain = chain
         chain.options.includesDecrypted = true

@@ -17,7 +17,7 @@ struct ContactSourceTests {
         try expect(SettingFormat.contactSource.parse(text, "/etc/pushmill"), is: expected)
     }
 
-    @Test("A topic that can have no such name is none", arguments: ["topic:", "topic:a b", "topic:a/b", "topic:.."])
+    @Test("An invalid topic name is rejected", arguments: ["topic:", "topic:a b", "topic:a/b", "topic:.."])
     func noTopic(_ text: String) {
         let mismatch = #expect(throws: SettingMismatch.self) { try SettingFormat.contactSource.parse(text, "") }
         expect(mismatch?.expected.hasPrefix("a topic's name"), is: true)
@@ -31,7 +31,7 @@ struct ContactSourceTests {
         #expect(!isTopic("") && !isTopic(".") && !isTopic("..") && !isTopic("é") && !isTopic("²"))
     }
 
-    @Test("A source is written as it is read, and told apart")
+    @Test("A source's description is the text it was read from, and only a path is a file")
     func descriptions() throws {
         for (text, isFile) in [("state", false), ("topic:contacts", false), ("/people.jsonl", true)] {
             let source = try SettingFormat.contactSource.parse(text, "")
@@ -46,7 +46,7 @@ struct ContactSourceTests {
         return (stages.first, reader.messages)
     }
 
-    @Test("A configured stage tells where its contacts are, and whether they are partitioned as events are")
+    @Test("A configured stage states its contact source and whether it is partitioned as the events are")
     func configured() {
         expect(stage("contact").stage?.contactSource, is: .state)
         let file = stage(["contact": ["source": "people.jsonl"]])
@@ -62,7 +62,7 @@ struct ContactSourceTests {
         }
     }
 
-    @Test("A program's own stage that has the name has a source of its own too")
+    @Test("A program's own stage with the name `contact` reports no contact source")
     func own() throws {
         let entry = StageEntry("contact") { settings in
             _ = settings.optional("source", .text)
@@ -73,7 +73,7 @@ struct ContactSourceTests {
         #expect(try #require(stages.first).contactSource == nil)
     }
 
-    /// Remembers whose contacts are to be loaded.
+    /// Records the owners whose contacts are to be loaded.
     private final class PreparedBook: ContactBook {
         let owners = Mutex<[String]>([])
 
@@ -88,7 +88,7 @@ struct ContactSourceTests {
     }
 
     @Test(
-        "Contacts are loaded ahead where the record alone says whose they are",
+        "Contacts are prefetched if the record alone names their owner",
         arguments: [
             ("recipient", ["r"]), ("key", ["k"]), ("header:x", []), ("/to", []),
         ])

@@ -4,7 +4,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// A chain of the contact stage alone, or of what stands before it.
+/// A chain of the contact stage, alone or after other stages.
 struct ContactChain {
     var options = ContactStage.Options()
     var book = ListedContacts.sample
@@ -17,14 +17,14 @@ struct ContactChain {
 }
 
 extension Message {
-    /// An alert that may be changed.
+    /// A message with a mutable alert.
     init(alert: String, _ headers: KeyValuePairs<String, String> = [:], key: String? = "anna") {
         self.init(#"{"aps":{"alert":"# + alert + #","mutable-content":1}}"#, headers, key: key)
     }
 }
 
 extension Published {
-    /// The alert as it stands in the value.
+    /// The alert's JSON in the value.
     var alert: String? {
         let (start, end) = (#"{"aps":{"alert":"#, #","mutable-content":1}}"#)
         guard let value, value.hasPrefix(start), value.hasSuffix(end) else { return nil }
@@ -63,7 +63,7 @@ struct ContactStageTests {
         expect(stages, is: "contact=\(result)")
     }
 
-    @Test("Thousands of names in one text are no more than are published, and no placeholder is shown")
+    @Test("A text with thousands of placeholders is shortened to the limit and shows no placeholder")
     func manyNames() async throws {
         let name = String(repeating: "Zoë ", count: 60)
         var chain = ContactChain()
@@ -77,7 +77,7 @@ struct ContactStageTests {
         }
     }
 
-    @Test("A text that is longer than any that is published is cut, at the end of a letter")
+    @Test("A text longer than any that can be published is cut at the end of a character")
     func longText() async throws {
         let context = StageContext.sample(chain())
         let stage = try #require(context.chain.links.last?.stage)
@@ -90,7 +90,7 @@ struct ContactStageTests {
     }
 
     @Test(
-        "What is no placeholder stays, bytes and all",
+        "A text without a valid placeholder stays byte for byte",
         arguments: [
             #"{"body":"c1"}"#, #"{"body":"{contact:}"}"#, #"{"body":"{contact:c1"}"#, #"{"body":"{contact c1} {"}"#,
             #"{"body":"h\u00e9","launch-image":"{contact:c1}"}"#, #"{"body":"{contact:c1}","body":"h\u00e9"}"#,
@@ -102,12 +102,12 @@ struct ContactStageTests {
         expect(stages, is: "contact=skipped")
     }
 
-    @Test("Without a recipient only the directory is asked", arguments: [nil, ""])
+    @Test("Without a recipient only the shared directory is searched", arguments: [nil, ""])
     func nobody(_ key: String?) async throws {
         try await expect(named(#""{contact:c9} {contact:c2}""#, key: key).alert, is: #""Public Name Someone""#)
     }
 
-    @Test("The owner may be named elsewhere")
+    @Test("The first configured source with a value names the contacts' owner")
     mutating func ownerFrom() async throws {
         chain.options.owner = [.header(Array("on-behalf-of".utf8)), .member(JSONPointer(member: "to")), .key]
         let body = #""{contact:c1}""#
@@ -119,7 +119,7 @@ struct ContactStageTests {
     }
 
     @Test(
-        "A whole field is an identifier",
+        "A configured field is an identifier as a whole",
         arguments: [
             (#"{"subtitle":"c1","body":"c1"}"#, #"{"subtitle":"Zoë Martin","body":"c1"}"#, "ok"),
             (#"{"subtitle":"c77","body":"b"}"#, #"{"subtitle":"Someone","body":"b"}"#, "miss"),
@@ -136,7 +136,7 @@ struct ContactStageTests {
         expect(stages, is: "contact=\(result)")
     }
 
-    @Test("A field outside of the alert is an identifier too")
+    @Test("A field outside of the alert can be an identifier too")
     mutating func otherField() async throws {
         chain.options.fields = [JSONPointer(member: "from")]
         let payload = #"{"from":"c1","aps":{"alert":"b","mutable-content":1}}"#
@@ -144,7 +144,7 @@ struct ContactStageTests {
     }
 
     @Test(
-        "A field that is named twice is looked at once",
+        "A field that is configured twice is replaced only once",
         arguments: [
             (["/aps/alert/title", "/aps/alert/title"], #"{"title":"c1"}"#, #"{"title":"Zoë Martin"}"#),
             (["/aps/alert", "/aps/alert/body"], #""c1""#, #""Zoë Martin""#),
@@ -158,7 +158,7 @@ struct ContactStageTests {
         expect(stages, is: "contact=ok")
     }
 
-    @Test("Arguments that are left for the device get their names, and the key stays")
+    @Test("Placeholders in localization arguments for the device become names, and the key stays")
     func arguments() async throws {
         let alert =
             #"{"title-loc-key":"FROM","title-loc-args":["{contact:c1}",1,"{contact:c3}"],"title":"{contact:c9}","body":"b"}"#
@@ -167,7 +167,7 @@ struct ContactStageTests {
         try await expect(named(alert).alert, is: expected)
     }
 
-    @Test("The last chance shows the fallback and asks nobody")
+    @Test("At the last chance, the fallback is shown without a lookup")
     func lastChance() throws {
         let delivery = Delivery()
         let message = Message(alert: #"{"title":"{contact:c1}","loc-key":"K","loc-args":["{contact:c2}"]}"#)
@@ -177,7 +177,7 @@ struct ContactStageTests {
         expect(published.stages, is: "contact=expired")
     }
 
-    @Test("The fallback is the catalog's, in the recipient's language, if it is a key there")
+    @Test("A fallback that is a key of the catalog is shown in the recipient's language")
     mutating func localizedFallback() async throws {
         let catalog = try CatalogFixture([
             "de.lproj/Localizable.strings": #""Someone" = "Jemand";"#, "en.lproj/Localizable.strings": #""x" = "x";"#,
@@ -191,7 +191,7 @@ struct ContactStageTests {
         }
     }
 
-    @Test("Where contacts cannot be read the fallback is shown, and the log says why")
+    @Test("If contacts cannot be read, the fallback is shown and the stage's result is failed:unavailable")
     mutating func unavailable() async throws {
         chain.book = ListedContacts([:], isUnavailable: true)
         let (alert, stages) = try await named(#""{contact:c1} and {contact:c1}""#)
@@ -199,7 +199,7 @@ struct ContactStageTests {
         expect(stages, is: "contact=failed:unavailable")
     }
 
-    @Test("A text longer than the stack's share is named as well", arguments: [900, 5000, 16_000])
+    @Test("Names are also put into texts too long for the stack buffer", arguments: [900, 5000, 16_000])
     func long(_ count: Int) async throws {
         let filling = String(repeating: "x", count: count)
         var content = try NotificationContent(#"{"aps":{"alert":"\#(filling){contact:c1}","mutable-content":1}}"#)
@@ -209,7 +209,7 @@ struct ContactStageTests {
         expect(content.body, is: filling + "Directory Zoe")
     }
 
-    @Test("The stage does what its settings say")
+    @Test("The stage follows its settings")
     func settings() async throws {
         var settings = SettingReader([
             "stages": [

@@ -6,7 +6,7 @@ import Testing
 
 struct ContactTextTests {
     @Test(
-        "A name is cleaned of what would disturb the text around it",
+        "A name loses characters that would disturb the text around it",
         arguments: [
             ("Zoë Martin", "Zoë Martin"), ("plain", "plain"), ("", ""), ("Bad\u{202E}Guy\u{0}\u{7}!", "BadGuy!"),
             ("\u{2066}x\u{2069}\u{202A}\u{202C}", "x"), ("two\nlines\tand\u{2028}more\u{85}!", "two lines and more !"),
@@ -18,14 +18,14 @@ struct ContactTextTests {
         expect(String(decoding: ContactName.clean(name.utf8Span.span.bytes), as: UTF8.self), is: expected)
     }
 
-    @Test("What is no UTF-8 becomes U+FFFD")
+    @Test("Invalid UTF-8 in a name becomes U+FFFD")
     func invalidName() {
         let bytes: [UInt8] = [0x61, 0xFF, 0x62]
         expect(String(decoding: ContactName.clean(bytes.span.bytes), as: UTF8.self), is: "a\u{FFFD}b")
     }
 
     @Test(
-        "A text runs as its first letter does",
+        "A text has the direction of its first letter",
         arguments: [
             ("", 0), ("12 + 3!", 0), ("🦊 7", 0), ("Zoë", 1), ("1. Zoë", 1), ("Мама", 1), ("日本", 1), ("علي", 2),
             ("3 שלום", 2), ("\u{200F}!", 2), ("Zoë علي", 5), ("علي Zoë", 6), ("𐤀", 2),
@@ -37,7 +37,7 @@ struct ContactTextTests {
     }
 
     @Test(
-        "Letters run from the first to the last of their blocks, and what stands beside them does not",
+        "The first and last letters of a block have its direction, and their neighbors do not",
         arguments: [
             ("a", 1), ("z", 1), ("A", 1), ("Z", 1), ("@", 0), ("[", 0), ("`", 0), ("{", 0), ("\u{7C0}", 2),
             ("\u{800}", 2), ("\u{10000}", 1), ("\u{10800}", 2),
@@ -45,14 +45,14 @@ struct ContactTextTests {
     func edges(_ text: String, _ expected: UInt8) {
         let bytes = Array(text.utf8)
         expect(TextDirection(of: bytes.span).rawValue, is: expected)
-        // A part of a letter is none, and what follows is looked at.
+        // A part of a letter is not a letter, and the text after it is still read.
         for count in 1..<max(1, bytes.count) {
             expect(TextDirection(of: Array(bytes[..<count]).span).rawValue, is: 0)
             expect(TextDirection(of: ([bytes[count]] + Array("a".utf8)).span).rawValue, is: 1)
         }
     }
 
-    @Test("Any bytes have a direction or none, and never trap", arguments: 0..<100)
+    @Test("Random bytes never trap and have a valid direction or none", arguments: 0..<100)
     func anyBytes(_ seed: UInt64) {
         var state = seed
         let bytes = (0..<20).map { _ in
@@ -65,7 +65,7 @@ struct ContactTextTests {
     private static func isolated(_ name: String) -> String { "\u{2068}\(name)\u{2069}" }
 
     @Test(
-        "A name that runs against its text is isolated",
+        "A name whose direction differs from its text's is isolated",
         arguments: [
             ("{contact:c2} says hi", isolated("علي حسن") + " says hi"),
             ("مرحبا {contact:c1}", "مرحبا " + isolated("Zoë Martin")),

@@ -2,7 +2,7 @@
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// A book of a few names: `owner/id`.
+/// A contact book of a few names, by `owner/id`.
 final class ListedContacts: ContactBook {
     private let names: [String: String]
     private let isUnavailable: Bool
@@ -34,7 +34,7 @@ final class ListedContacts: ContactBook {
 }
 
 extension StageContext {
-    /// For calling a stage by itself.
+    /// For calling a stage directly.
     static func sample(_ chain: Chain) -> StageContext {
         let record = InputRecord()
         return StageContext(deadline: .never, limit: .never, wallClock: 0, count: nil, record: record, chain: chain)
