@@ -33,7 +33,7 @@ struct BadgeStageTests {
         expect(published.stages, is: "badge=ok")
     }
 
-    @Test("Absolute takes the badge as it is and remembers it", arguments: ["7", "0", "7e0", "2147483647"])
+    @Test("In absolute mode the badge stays and becomes the count", arguments: ["7", "0", "7e0", "2147483647"])
     func absolute(_ badge: String) async throws {
         let published = try await published(payload(badge), .absolute)
         expect(published.value, is: payload(badge))
@@ -41,7 +41,7 @@ struct BadgeStageTests {
     }
 
     @Test(
-        "What is no count stays as it came",
+        "A badge that is not a count stays as it came, and the stage fails",
         arguments: ["-1", "1.5", "2147483648", "1e40", #""3""#, "true", "[1]", "{}"])
     func noCount(_ badge: String) async throws {
         for mode in BadgeStage.Mode.allCases {
@@ -53,7 +53,7 @@ struct BadgeStageTests {
     }
 
     @Test(
-        "Without a badge there is nothing to do",
+        "A message without a badge is skipped",
         arguments: [
             #"{"aps":{"alert":"Hi","mutable-content":1}}"#, #"{"aps":{"alert":"Hi","mutable-content":1,"badge":null}}"#,
         ])
@@ -65,7 +65,7 @@ struct BadgeStageTests {
     }
 
     @Test(
-        "Without a recipient, and for one that is too long for a changelog, there is no count",
+        "Nothing is counted without a recipient, or for one too long for a changelog",
         arguments: BadgeStage.Mode.allCases, [nil, "", String(repeating: "x", count: 4097)])
     func noRecipient(_ mode: BadgeStage.Mode, _ key: String?) async throws {
         let published = try await published(payload("2"), mode, key: key)
@@ -74,7 +74,7 @@ struct BadgeStageTests {
         expect(published.stages, is: "badge=failed:no-recipient")
     }
 
-    @Test("The last chance counts as well")
+    @Test("A message at its last chance is counted too")
     func lastChance() async throws {
         let published = try await published(payload("2"), after: .seconds(30))
         expect(published.outcome, is: .bestAttempt)
@@ -82,7 +82,7 @@ struct BadgeStageTests {
         expect(published.badgeOperation, is: .add(2))
     }
 
-    @Test("A message that had expired before its turn counts as well")
+    @Test("A message that expired before its turn is counted too")
     func expired() async throws {
         let published = try await published(payload("2"), headers: ["apns-expiration": "1"])
         expect(published.outcome, is: .expired)
@@ -104,7 +104,7 @@ struct BadgeStageTests {
     }
 
     @Test(
-        "What passes otherwise is left alone",
+        "Any other push that passes is not counted",
         arguments: [
             #"{"aps":{"badge":2}}"#, #"{"aps":{"badge":0,"alert":"Hi"}}"#, #"{"aps":{"badge":2,"alert":"Hi"}}"#,
         ])
@@ -115,7 +115,7 @@ struct BadgeStageTests {
         #expect(published.badgeOperation == nil)
     }
 
-    @Test("A redriven message that was counted shows the count and changes nothing")
+    @Test("A redriven message that was counted before shows the count and does not change it")
     func redriven() async throws {
         let headers: KeyValuePairs = ["pushmill-counted": "1"]
         let again = try await published(payload("2"), headers: headers)
@@ -134,7 +134,7 @@ struct BadgeStageTests {
         expect(BadgeOperation.set(-5).applied(to: 3), is: 0)
     }
 
-    @Test("Counts are read from lines, from 0 to the largest")
+    @Test("Counts from 0 to 2147483647 are read from lines, and others are rejected")
     func lines() throws {
         func read(_ counts: [String]) throws {
             let lines = counts.map { #"{"recipient":"anna","count":\#($0)}"# + "\n" }
@@ -146,14 +146,14 @@ struct BadgeStageTests {
             let error = #expect(throws: BadgeCountsError.self) { try read(["1", count]) }
             expect(error?.line, is: 2)
         }
-        // What cannot be read names no other account.
+        // A line with an unreadable app is rejected, and not taken for another account's.
         for app in [#""app":7"#, #""app_b64":"?""#] {
             let line = #"{"recipient":"anna",\#(app),"count":1}"#
             #expect(throws: BadgeCountsError.self) { try BadgeCounts(lines: Array(line.utf8)) }
         }
     }
 
-    @Test("Counts are read of recipients and apps whose names are no UTF-8, as they are exported")
+    @Test("Counts of recipients and apps with names that are not UTF-8 are read as exported")
     func encoded() throws {
         let line = #"{"recipient_b64":"/2E=","app_b64":"/w==","count":3}"#
         let counts = try BadgeCounts(lines: Array(line.utf8))
@@ -170,7 +170,7 @@ struct BadgeStageTests {
         expect(count(key: Array("/2E=".utf8), app: [0xFF]), is: 0)
     }
 
-    @Test("Of lines blank ones are passed over, and the last of an account counts; without an app it is of none")
+    @Test("Blank lines are skipped, and the last line of an account counts")
     func readLines() throws {
         let lines = """
             {"recipient":"anna","app":"a","count":1}
