@@ -5,7 +5,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("The settings of the attachment stage")
+@Suite("Settings of the attachment stage")
 struct AttachmentSettingsTests {
     private final class Opened: Sendable {
         let settings = Mutex<MediaSettings?>(nil)
@@ -18,7 +18,7 @@ struct AttachmentSettingsTests {
         return (stages, settings.messages)
     }
 
-    @Test("Defaults are those of the contract")
+    @Test("Missing settings have the documented defaults")
     func defaults() async throws {
         let (stages, problems) = read([
             "store": "media", "public-base": "https://m.example.com", "allow-hosts": "cdn.example.com",
@@ -42,7 +42,7 @@ struct AttachmentSettingsTests {
         #expect(opened.settings.withLock { $0 } == expected)
     }
 
-    @Test("Every mistake is told")
+    @Test("All mistakes are reported")
     func mistakes() {
         let host = "a host such as cdn.example.com, *.example.com or cdn.example.com:8443"
         let (_, problems) = read([
@@ -75,7 +75,7 @@ struct AttachmentSettingsTests {
     }
 
     @Test(
-        "A base is a folder on the web",
+        "A public base must be the URL of a folder on the web",
         arguments: [
             ("https://m.example.com", "https://m.example.com/"), ("http://m.example.com/a/", "http://m.example.com/a/"),
             ("https://", nil), ("https:///", nil), ("ftp://m/", nil), ("https://m/?q", nil), ("https://m/#f", nil),
@@ -86,7 +86,7 @@ struct AttachmentSettingsTests {
     }
 
     @Test(
-        "Hosts are named, by name or by a part of it",
+        "A host pattern admits one host, all subdomains of one, or any host",
         arguments: [
             ("cdn.example.com", "cdn.example.com", true), ("CDN.example.com", "cdn.example.com", true),
             ("cdn.example.com", "a.cdn.example.com", false), ("cdn.example.com", "cdn.example.com.evil", false),
@@ -99,9 +99,9 @@ struct AttachmentSettingsTests {
         try expect(#require(HostPattern(pattern)).admits(host, port: 443, isUsual: true), is: isAdmitted)
     }
 
-    /// (trust 15) Another service of a host that is trusted is not trusted.
+    /// (trust 15) Other services of a trusted host are not trusted.
     @Test(
-        "Ports are the scheme's own unless they are named",
+        "A host pattern without a port admits only the scheme's own ports",
         arguments: [
             ("cdn.example.com", 443, true, true), ("cdn.example.com", 80, true, true),
             ("cdn.example.com", 8443, false, false), ("*", 22, false, false), ("*.example.com", 8443, false, false),
@@ -117,7 +117,7 @@ struct AttachmentSettingsTests {
     }
 
     @Test(
-        "What is no port is no host either",
+        "A host pattern with an invalid port is rejected",
         arguments: ["a:", "a:0", "a:65536", "a:+1", "a:080", "a:b", "*:x", "[::1]:"])
     func mistakenPorts(_ pattern: String) { #expect(HostPattern(pattern) == nil) }
 }

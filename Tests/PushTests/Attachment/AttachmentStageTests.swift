@@ -25,7 +25,7 @@ struct AttachmentStageTests {
         #"{"aps":{"alert":\#(alert),"mutable-content":1},"media-url":\#(url)\#(rest)}"#
     }
 
-    @Test("The URL leads to what is kept, and nothing else changes")
+    @Test("The URL is replaced by that of the kept media, and nothing else changes")
     func attached() async throws {
         let published = try await publish(payload(#""https:\/\/cdn/a""#))
         expect(published.value, is: payload("\"https://media.example.com/\(ListedMedia.hash).jpg\""))
@@ -33,7 +33,7 @@ struct AttachmentStageTests {
         expect(published.outcome, is: .modified)
     }
 
-    @Test("Type and size are told where the configuration wants them")
+    @Test("The media's type and size are written to the configured members")
     func members() async throws {
         let stage = stage {
             $0.type = JSONPointer("/attachment-type")
@@ -45,7 +45,7 @@ struct AttachmentStageTests {
     }
 
     @Test(
-        "A message without a URL is none of its business",
+        "A message without a URL is skipped",
         arguments: [
             #"{"aps":{"alert":"Hi","mutable-content":1}}"#,
             #"{"aps":{"alert":"Hi","mutable-content":1},"media-url":null}"#,
@@ -61,7 +61,7 @@ struct AttachmentStageTests {
         expect(late?.stages, is: "attachment=skipped")
     }
 
-    @Test("Where there is no media, the URL stays and the text says so", arguments: MediaFailure.allCases)
+    @Test("If there is no media, the URL stays and the text gets a note", arguments: MediaFailure.allCases)
     func failed(_ failure: MediaFailure) async throws {
         let published = try await publish(payload(#""u""#), stage(ListedMedia(["u": .failure(failure)])))
         expect(published.value, is: payload(#""u""#, alert: #"{"body":"Hi 📷"}"#))
@@ -69,12 +69,12 @@ struct AttachmentStageTests {
         expect(published.outcome, is: .modified)
     }
 
-    @Test("What is no text is no URL")
+    @Test("A URL that is not a string fails")
     func malformed() async throws {
         try await expect(publish(payload("7")).stages, is: "attachment=failed:url")
     }
 
-    @Test("Where nothing is fetched, nothing changes")
+    @Test("If media is not fetched, nothing changes")
     func unfetched() async throws {
         let published = try await publish(payload(#""u""#), stage(ListedMedia(["u": .success(nil)])))
         expect(published.value, is: payload(#""u""#))
@@ -82,7 +82,7 @@ struct AttachmentStageTests {
     }
 
     @Test(
-        "The note goes where text is shown, and takes no text from the device",
+        "The note is appended to a shown text and never replaces a localization key",
         arguments: [
             (#""Hi""#, #""Hi 📷""#),
             (#"{"title":"T","body":"B"}"#, #"{"title":"T","body":"B 📷"}"#),
@@ -96,7 +96,7 @@ struct AttachmentStageTests {
         try await expect(publish(payload(#""u""#, alert: alert)).value, is: payload(#""u""#, alert: noted))
     }
 
-    @Test("The note is the catalog's where that has one")
+    @Test("A note that is a key of the catalog is localized")
     func translated() async throws {
         let texts = SharedTexts()
         let catalog = try CatalogFixture(["en.lproj/Localizable.strings": #""PHOTO" = "(Foto)";"#])
@@ -108,7 +108,7 @@ struct AttachmentStageTests {
         try await expect(publish(payload(#""u""#), stage(note: "")).value, is: payload(#""u""#))
     }
 
-    @Test("The last chance is the note, for messages with a URL only")
+    @Test("At the last chance, only messages with a URL get the note")
     func expired() async throws {
         let chain = Chain([ChainLink(stage())])
         let late = try #require(await Message(payload(#""https://cdn/a""#)).publish(chain, after: .seconds(60)))
@@ -120,7 +120,7 @@ struct AttachmentStageTests {
         expect(other.value, is: Message.text)
     }
 
-    @Test("Nobody is asked for longer than the stage may take", arguments: [nil, Duration.seconds(7), .seconds(70)])
+    @Test("A fetch ends at the stage's budget or the deadline", arguments: [nil, Duration.seconds(7), .seconds(70)])
     func limit(_ budget: Duration?) async throws {
         let media = ListedMedia()
         var settings = Chain.Settings()
@@ -137,7 +137,7 @@ struct AttachmentStageTests {
             ])
     }
 
-    @Test("What is known is there at once, and so is what is known to fail")
+    @Test("Known media and known failures are used at once, without waiting")
     func known() throws {
         let url = "https://cdn/a"
         let kept = "\"https://media.example.com/\(ListedMedia.hash).jpg\""
@@ -156,7 +156,7 @@ struct AttachmentStageTests {
         }
     }
 
-    /// Never asked to wait.
+    /// The test never waits for it.
     private final class KnownMedia: MediaSource {
         private let result: Result<Media?, MediaFailure>
 

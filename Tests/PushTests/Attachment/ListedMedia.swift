@@ -2,13 +2,13 @@ import Synchronization
 
 @testable import PushmillStages
 
-/// Media that is there at once, by URL; everything else is not to be had.
+/// Media that is available at once, by URL; every other URL fails.
 final class ListedMedia: MediaSource {
     static let hash = String(repeating: "0123456789abcdef", count: 4)
     static let picture = Media(hash: hash, type: .jpeg, size: 1234)
 
     private let results: [String: Result<Media?, MediaFailure>]
-    /// When those who asked lose their message.
+    /// The limit of each caller's context.
     let limits = Mutex<[Instant]>([])
 
     init(_ results: [String: Result<Media?, MediaFailure>] = ["https://cdn/a": .success(picture)]) {

@@ -3,11 +3,11 @@ import Testing
 
 @testable import PushmillStages
 
-@Suite("Names of media that is kept")
+@Suite("Names of kept media")
 struct MediaNameTests {
     private static let hash = ListedMedia.hash
 
-    @Test("A name tells the hash and the type", arguments: MediaType.allCases)
+    @Test("A name has the hash and the type", arguments: MediaType.allCases)
     func names(_ type: MediaType) throws {
         let media = Media(hash: Self.hash, type: type, size: 7)
         expect(media.name, is: "\(Self.hash).\(type.fileExtension)")
@@ -16,7 +16,7 @@ struct MediaNameTests {
     }
 
     @Test(
-        "What no file of ours is called is no name",
+        "A name that no kept file can have is rejected",
         arguments: [
             "", ".jpg", "\(hash)", "\(hash).", "\(hash).jpeg", "\(hash).JPG", "\(hash.dropLast()).jpg", "\(hash)0.jpg",
             "\(hash.uppercased()).jpg", "g\(hash.dropFirst()).jpg", "\(hash).jpg.jpg", "../\(hash).jpg",
