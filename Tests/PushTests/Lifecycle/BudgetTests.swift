@@ -26,7 +26,7 @@ struct BudgetTests {
             })
     }
 
-    @Test("A stage beyond its budget gets its last-chance edit, and the chain goes on without it")
+    @Test("A stage that exceeds its budget makes its last-chance edit, and the chain goes on without it")
     func beyond() async throws {
         let (began, release) = (Gate(), Gate())
         let chain = chain([
@@ -53,7 +53,7 @@ struct BudgetTests {
         expect(observer.events, is: ["0 ok", "1 abandoned", "1 note", "2 ok", "1 came late"])
     }
 
-    @Test("The late stage is recognised while the next one waits")
+    @Test("A late stage's result is dropped while the next stage waits")
     func lateDuringTheNext() async throws {
         let first = (began: Gate(), release: Gate())
         let second = (began: Gate(), release: Gate())
@@ -82,7 +82,7 @@ struct BudgetTests {
         expect(Published(verdict, delivery).value, is: Message.text.replacing("Hello", with: "Hellov?w"))
     }
 
-    @Test("A budget beyond the deadline ends with it")
+    @Test("A budget longer than the deadline ends at the deadline")
     func cappedByDeadline() async throws {
         let (began, release) = (Gate(), Gate())
         let chain = chain([ChainLink(waiting("w", began, release), budget: .seconds(60))])
@@ -97,7 +97,7 @@ struct BudgetTests {
         await expect(late.value, is: false)
     }
 
-    @Test("A stage knows the time that is left to it, by the clock that takes its message away")
+    @Test("A stage's remaining time is measured with the chain's clock")
     func timeLeft() async {
         let asking = ScriptedStage("a") { [time] content, context in
             time.advance(by: .seconds(1))
@@ -108,7 +108,7 @@ struct BudgetTests {
         expect(published?.value, is: Message.text.replacing("Hello", with: "9"))
     }
 
-    @Test("A stage that computes is not measured where its message is not to be")
+    @Test("An immediate stage is not timed if its message is not to be measured")
     func unmeasured() {
         let observer = RecordingObserver(measuresStages: true)
         let stage = ScriptedStage(
@@ -128,7 +128,7 @@ struct BudgetTests {
         expect(observer.events, is: ["0 ok 1500", "0 ok 0"])
     }
 
-    @Test("Time is measured for each stage, where that is wanted")
+    @Test("Each stage is timed if the settings ask for it")
     func measured() async {
         let observer = RecordingObserver(measuresStages: true)
         let slow = ScriptedStage("s") { [time] _, _ in
@@ -144,7 +144,7 @@ struct BudgetTests {
         expect(observer.events, is: ["0 ok 1500", "1 ok 0"])
     }
 
-    @Test("A stage that is abandoned took the time until then", arguments: [10, 60])
+    @Test("The time of an abandoned stage ends when it is abandoned", arguments: [10, 60])
     func measuredInVain(budget: Int) async throws {
         let observer = RecordingObserver(measuresStages: true)
         var settings = Chain.Settings()

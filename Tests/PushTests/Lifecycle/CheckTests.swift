@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Checks after the chain")
 struct CheckTests {
-    /// Of exactly so many bytes, with nearly all of them in a member that is not shown.
+    /// A payload of exactly this many bytes, nearly all of them in a member that is not shown.
     private func payload(bytes: Int, badge: Int? = nil) -> String {
         let badge = badge.map { #","badge":\#($0)"# } ?? ""
         let frame = #"{"aps":{"alert":{"body":"Hello"},"mutable-content":1\#(badge)},"x":""}"#
@@ -21,7 +21,7 @@ struct CheckTests {
         return Chain([ChainLink(setting)])
     }
 
-    @Test("Without alert text the original leaves", arguments: [nil, ""])
+    @Test("If the stages leave no alert text, the original is published", arguments: [nil, ""])
     func noText(_ body: String?) async {
         let published = await Message().publish(chain(body: body))
         expect(published?.outcome, is: .original)
@@ -29,7 +29,7 @@ struct CheckTests {
         expect(published?.stages, is: "s=ok")
     }
 
-    @Test("A payload that a stage puts in the place of the one that came is published", arguments: [true, false])
+    @Test("A payload that a stage puts in place of the input's is published", arguments: [true, false])
     func replaced(isImmediate: Bool) async {
         func chain(_ payload: String) -> Chain {
             let replacing = ScriptedStage("r", isImmediate: isImmediate) { content, _ in
@@ -43,7 +43,7 @@ struct CheckTests {
         let published = await Message().publish(chain(other), count: 5)
         expect(published?.outcome, is: .modified)
         expect(published?.value, is: other)
-        // One that shows nothing gives way to what came, with the badge that was counted.
+        // If the new payload shows no text, the original is published, with the badge that was counted.
         let silent = #"{"aps":{"badge":2}}"#
         for message in [Message(), Message(#"{"id":"e","data":\#(Message.text)}"#, event)] {
             let original = await message.publish(chain(silent), count: 5)
@@ -62,7 +62,7 @@ struct CheckTests {
         expect(published?.value?.contains("é…\""), is: true)
     }
 
-    @Test("Where no text is long enough the original leaves")
+    @Test("If no text is long enough to shorten, the original is published")
     func tooLargeToShorten() async {
         let growing = ScriptedStage("g", isImmediate: true) { content, _ in
             guard let pointer = JSONPointer("/y") else { return .skipped }
@@ -76,7 +76,7 @@ struct CheckTests {
     }
 
     @Test(
-        "What is too large even as it came is a dead letter, whether the chain applies or not",
+        "A message that arrives too large is a dead letter, whether the chain applies or not",
         arguments: [("", 4096, false), ("", 4097, true), ("voip", 5120, false), ("voip", 5121, true)])
     func tooLarge(_ type: String, _ bytes: Int, _ isDead: Bool) async {
         let headers: KeyValuePairs = ["apns-push-type": type]
@@ -89,7 +89,7 @@ struct CheckTests {
     }
 
     @Test(
-        "An original that its count would make too large leaves without a badge",
+        "An original that its counted badge would make too large is published without a badge",
         arguments: [("", 4096), ("voip", 5120)])
     func badgeTooLong(_ type: String, _ limit: Int) async {
         let payload = payload(bytes: limit, badge: 1)
@@ -103,13 +103,13 @@ struct CheckTests {
         expect(published?.outcome, is: .original)
         expect(published?.value, is: payload.replacing(#","badge":1"#, with: ""))
         expect(published?.badgeOperation, is: .add(1))
-        // One digit is no longer than another.
+        // A badge of one digit does not make the payload longer.
         let fitting = await message.publish(chain, count: 8)
         expect(fitting?.outcome, is: .original)
         expect(fitting?.value, is: payload.replacing(#""badge":1"#, with: #""badge":9"#))
     }
 
-    @Test("What is too large as it came is a dead letter, also where it would fit without its badge")
+    @Test("A message that arrives too large is a dead letter even if it would fit without its badge")
     func tooLargeWithBadge() async {
         let payload = payload(bytes: 4097, badge: 1)
         let emptying = ScriptedStage("e", isImmediate: true) { content, _ in

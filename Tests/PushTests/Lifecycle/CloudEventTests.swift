@@ -10,7 +10,7 @@ struct CloudEventTests {
     private let data = #"{ "aps" : {"alert":"Hi","mutable-content":1} }"#
     private let type: KeyValuePairs = ["content-type": "application/cloudevents+json; charset=UTF-8"]
 
-    @Test("The data is the payload and the attributes become headers")
+    @Test("An event's data is the payload, and its attributes become headers")
     func structured() async {
         let event = """
             {"specversion":"1.0","id":"e-1","source":"/chat","type":"com.x","sequence":7,"vip":true,"no":null,\
@@ -27,7 +27,7 @@ struct CloudEventTests {
         for name in ["ce_no", "ce_Bad-Name", "ce_data", "ce_list"] { #expect(published?[name] == nil) }
     }
 
-    @Test("The content type is the data's, and what the input says of the event is replaced")
+    @Test("The content type is the data's, and the event's attributes replace the input's headers")
     func replaced() async {
         let event = #"{"id":"first","id":"e-1","datacontenttype":"application/x-push","data":\#(data)}"#
         let headers: KeyValuePairs = ["ce_id": "old", "content-type": "Application/CloudEvents", "ce_other": "stays"]
@@ -38,7 +38,7 @@ struct CloudEventTests {
         #expect(published?["ce_datacontenttype"] == nil)
     }
 
-    @Test("Data in base64 is the payload too, byte for byte")
+    @Test("Base64 data is decoded into the payload byte for byte")
     func base64() async {
         let event = #"{"id":"e-1","data_base64":"eyJhcHMiOnsiYWxlcnQiOiJIaSIgfX0="}"#
         let published = await Message(event, type).publish(chain)
@@ -46,7 +46,7 @@ struct CloudEventTests {
         expect(published?.value, is: #"{"aps":{"alert":"Hi" }}"#)
     }
 
-    @Test("What passes or returns to its original is the data's bytes")
+    @Test("A passed message or an original has exactly the data's bytes")
     func untouched() async {
         let silent = #"{"aps":{"x":1e2 } }"#
         await expect(Message(#"{"id":"e","data": \#(silent) }"#, type).publish(chain)?.value, is: silent)
@@ -61,7 +61,7 @@ struct CloudEventTests {
     }
 
     @Test(
-        "An event that holds no notification is a dead letter, whole",
+        "An event without a notification is a dead letter as a whole",
         arguments: [
             (#"{"id":"e"}"#, DeadLetterReason.nullValue), (#"{"data":null}"#, .nullValue),
             (#"{"data_base64":"&"}"#, .nullValue), (#"{"data":"{}"}"#, .notObject), ("[]", .notObject), ("x", .notJSON),
@@ -74,7 +74,7 @@ struct CloudEventTests {
         expect(published?["content-type"], is: "application/cloudevents+json; charset=UTF-8")
     }
 
-    @Test("The index of an event counts beside that of its data")
+    @Test("A delivery's size includes the event's index besides its data's")
     func index() async {
         let delivery = Delivery()
         let list = Array(repeating: "0", count: 1000).joined(separator: ",")
@@ -92,7 +92,7 @@ struct CloudEventTests {
         expect(published?["ce_id"], is: "e-1")
     }
 
-    @Test("A delivery that had an event before forgets it")
+    @Test("A reused delivery forgets an earlier event")
     func reused() async {
         let delivery = Delivery()
         let event = Message(#"{"id":"e-1","data":\#(data)}"#, type)
@@ -103,7 +103,7 @@ struct CloudEventTests {
         #expect(published?["content-type"] == nil)
     }
 
-    @Test("A delivery that had another event before has none of its data and attributes")
+    @Test("A reused delivery has nothing of an earlier event's data and attributes")
     func another() async {
         let delivery = Delivery()
         let silent = #"{"aps":{"x":1}}"#
@@ -120,7 +120,7 @@ struct CloudEventTests {
         }
     }
 
-    @Test("An event has 256 members at most", arguments: [(256, nil), (257, DeadLetterReason.tooLarge)])
+    @Test("An event has at most 256 members", arguments: [(256, nil), (257, DeadLetterReason.tooLarge)])
     func most(_ count: Int, _ reason: DeadLetterReason?) async {
         let attributes = (1..<count).map { #""a\#($0)":1"# }.joined(separator: ",")
         let published = await Message(#"{"data":{"aps":{}},\#(attributes)}"#, type).publish(chain)
@@ -130,14 +130,14 @@ struct CloudEventTests {
     }
 
     @Test(
-        "An attribute that comes again counts with its last value, however its name is spelled",
+        "A repeated attribute has its last value, however its name is spelled",
         arguments: [#""id":"1","\u0069d":"2""#, #""\u0069d":"1","id":"2""#, #""i\u0064":"0","id":"1","\u0069d":"2""#])
     func again(_ members: String) async {
         let published = await Message(#"{\#(members),"data":{"aps":{}}}"#, type).publish(chain)
         expect(published?["ce_id"], is: "2")
     }
 
-    @Test("A name is compared with none of another hash, and with one at most of its own")
+    @Test("A name is compared only with later names of its own hash, until one is the same")
     func comparisons() {
         func comparisons(_ hashes: [Int], isSame: Bool = true) -> [Int] {
             hashes.indices.map { position in
@@ -156,7 +156,7 @@ struct CloudEventTests {
         expect(comparisons([7, 1, 7, 7], isSame: false), is: [2, 0, 1, 0])
     }
 
-    @Test("An event that cannot be read leaves no attribute of the one before")
+    @Test("An unreadable event leaves no attributes of the previous one")
     func unreadable() throws {
         var event = CloudEvent()
         func read(_ text: String) throws -> Bool { try Array(text.utf8).withUnsafeBytes { try event.read($0) } }
@@ -175,7 +175,7 @@ struct CloudEventTests {
     }
 
     @Test(
-        "The content type is known by its beginning, whatever its case",
+        "A CloudEvents content type is recognized by its beginning, in any case",
         arguments: [
             ("application/cloudevents", true), ("APPLICATION/CLOUDEVENTS+JSON", true),
             ("application/cloudevent", false),
@@ -187,7 +187,7 @@ struct CloudEventTests {
         expect(published?.outcome, is: (isEvent ? .passed : .deadLetter))
     }
 
-    @Test("Attributes have names of lower-case letters and digits; data's type is a text")
+    @Test("Attribute names have only lowercase letters and digits; a datacontenttype must be a string")
     func attributes() async {
         let names = ["a", "z", "0", "9", "az09", "`a", "{a", "/a", ":a", "A", "a-b", ""]
         let members = names.map { #""\#($0)":"v""# }.joined(separator: ",")

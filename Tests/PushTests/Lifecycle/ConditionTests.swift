@@ -20,7 +20,7 @@ struct ConditionTests {
     }
 
     @Test(
-        "The stage runs where everything asked for is there",
+        "A stage runs only if all of its condition holds",
         arguments: [
             ([:], true),
             (["category": ["CALL", "CHAT"]], true),
@@ -40,7 +40,7 @@ struct ConditionTests {
         await expect(message.publish(chain)?.stages, is: (runs ? "a=ok" : "a=skipped"))
     }
 
-    @Test("It looks at what earlier stages have made of the content, and counts in the last chance too")
+    @Test("A condition sees earlier stages' edits, and applies at the last chance too")
     func inOrder() async {
         let adding = ScriptedStage(
             "add", isImmediate: true,
@@ -63,7 +63,7 @@ struct ConditionTests {
     }
 
     @Test(
-        "A badge stage's holds for clearing pushes as well",
+        "A badge stage's condition also applies to clearing pushes",
         arguments: [(["apns-topic": ["com.x"]], true), (["apns-topic": ["com.y"]], false), (["has": ["/x"]], false)]
             as [(KeyValuePairs<String, [String]>, Bool)])
     func clearing(_ settings: KeyValuePairs<String, [String]>, _ resets: Bool) async {
@@ -77,7 +77,7 @@ struct ConditionTests {
     }
 
     @Test(
-        "A message without the header or the category is not the one asked for", arguments: ["apns-topic", "push-type"])
+        "A message without the header or category does not meet the condition", arguments: ["apns-topic", "push-type"])
     func absent(_ key: String) async {
         let chain = Chain([
             ChainLink(

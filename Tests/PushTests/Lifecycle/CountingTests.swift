@@ -4,7 +4,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("Counting in the life of a message")
+@Suite("Counting badges in the chain")
 struct CountingTests {
     private let payload = #"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#
     private let counter = ChainLink(ScriptedCounter())
@@ -17,7 +17,7 @@ struct CountingTests {
         return Chain([ChainLink(emptying)] + links, observer: observer)
     }
 
-    @Test("The count before the message is there when the chain begins")
+    @Test("A badge is added to the count from before the message")
     func counted() async {
         let published = await Message(payload).publish(Chain([counter]), count: 5)
         expect(published?.value, is: payload.replacing("2", with: "7"))
@@ -25,7 +25,7 @@ struct CountingTests {
     }
 
     @Test(
-        "An account is a recipient in an app, as long as a changelog could take both",
+        "An account is a recipient in an app, unless both together are too long for a changelog",
         arguments: [
             ("anna", "app", true), ("anna", nil, true), ("", "app", false), (nil, "app", false),
             (String(repeating: "a", count: 4093), "app", true), (String(repeating: "a", count: 4094), "app", false),
@@ -44,21 +44,21 @@ struct CountingTests {
         expect(account.app.map { String(decoding: $0, as: UTF8.self) }, is: app)
     }
 
-    @Test("It is not needed where nothing counts", arguments: [#"{"aps":{"badge":2}}"#, #"{"aps":{}}"#])
+    @Test("No count is needed if nothing is counted", arguments: [#"{"aps":{"badge":2}}"#, #"{"aps":{}}"#])
     func notAsked(_ silent: String) async {
         await expect(Message(silent).publish(Chain([counter]), count: nil)?.outcome, is: .passed)
         let uncounted = Chain([ChainLink(ScriptedStage.marking("a"))])
         await expect(Message(payload).publish(uncounted, count: nil)?.outcome, is: .modified)
     }
 
-    @Test("Without a recipient there is no count", arguments: [nil, ""])
+    @Test("Without a recipient nothing is counted", arguments: [nil, ""])
     func noRecipient(_ key: String?) async {
         let message = Message(payload, key: key)
         await expect(
             message.publish(Chain([counter]), count: 5)?.stages, is: "badge=failed:no-recipient")
     }
 
-    @Test("The original gets the badge that was counted, once")
+    @Test("The original is published with the counted badge, counted once")
     func original() async {
         let published = await Message(payload).publish(emptying(counter), count: 5)
         expect(published?.outcome, is: .original)
@@ -67,7 +67,7 @@ struct CountingTests {
     }
 
     @Test(
-        "So it does where the stage that has counted reports something else",
+        "The original gets the counted badge whatever result the counting stage reports",
         arguments: [StageResult.word("capped"), .expired])
     func originalReported(result: StageResult) async {
         let counter = ChainLink(ScriptedCounter(result: result))
@@ -78,7 +78,7 @@ struct CountingTests {
     }
 
     @Test(
-        "So it does where another stage leaves nothing that has a badge, before it is counted or after",
+        "The original gets the counted badge even if another stage removes the badge, before or after",
         arguments: [nil, #"{"aps":{}}"#], [true, false])
     func originalWithoutBadge(_ other: String?, _ isFirst: Bool) async {
         let removing = ChainLink(
@@ -95,7 +95,7 @@ struct CountingTests {
         expect(published?.stages, is: links.map { "\($0.stage.name)=ok" }.joined(separator: ","))
     }
 
-    @Test("The original is as it came where no badge was counted")
+    @Test("The original is published as it came if no badge was counted")
     func originalUncounted() async {
         let text = payload.replacing("2", with: "2.5")
         let published = await Message(text).publish(emptying(counter), count: 5)
@@ -104,7 +104,7 @@ struct CountingTests {
         #expect(published?.badgeOperation == nil)
     }
 
-    @Test("That nothing can be counted is told once of an original")
+    @Test("A failure to count is reported only once for an original")
     func originalWithoutRecipient() async {
         let observer = RecordingObserver()
         let published = await Message(payload, key: nil).publish(emptying(counter, observer: observer), count: 5)
@@ -113,7 +113,7 @@ struct CountingTests {
         expect(observer.events, is: ["0 ok", "1 failed:no-recipient"])
     }
 
-    @Test("What a stage that fails has done to the count is undone with its edits", arguments: [true, false])
+    @Test("A failed stage's operation on the count is undone with its edits", arguments: [true, false])
     func undone(isImmediate: Bool) async {
         let failing = ChainLink(
             ScriptedStage("f", isImmediate: isImmediate) { content, _ in
@@ -129,7 +129,7 @@ struct CountingTests {
         expect(behind?.badgeOperation, is: .add(2))
     }
 
-    @Test("The payload that a stage which fails has put in the place of the one that came is not published")
+    @Test("A payload that a failing stage puts in place of the input's is not published")
     func undonePayload() async {
         func chain(_ first: ChainLink..., isImmediate: Bool) -> Chain {
             let failing = ScriptedStage("f", isImmediate: isImmediate) { content, _ in
@@ -142,7 +142,7 @@ struct CountingTests {
             let alone = await Message(payload).publish(chain(isImmediate: isImmediate), count: 5)
             #expect(alone?.value == payload && alone?.stages == "f=failed:no-luck")
             let behind = await Message(payload).publish(chain(counter, isImmediate: isImmediate), count: 5)
-            // In place, the edits of the stages before are gone: an increment is not shown as a count.
+            // A stage that runs in place overwrites earlier edits: the badge, an increment, is not shown as a count.
             let value = isImmediate ? payload.replacing(#","badge":2"#, with: "") : payload.replacing("2", with: "7")
             expect(behind?.value, is: value)
             expect(behind?.badgeOperation, is: .add(2))
@@ -150,7 +150,7 @@ struct CountingTests {
     }
 
     @Test(
-        "The count goes on where a stage puts another payload in the place of the one that was counted",
+        "The count stays if a later stage replaces the payload that was counted",
         arguments: [true, false])
     func otherPayload(isImmediate: Bool) async {
         let other = payload.replacing("2", with: "7")
@@ -172,7 +172,7 @@ struct CountingTests {
         }
     }
 
-    @Test("What a stage does to the count before it has to wait is undone as well")
+    @Test("An operation on the count that a stage sets before it must wait is undone")
     func undoneAtOnce() {
         struct Asking: Stage {
             let name = "asking"
@@ -189,7 +189,7 @@ struct CountingTests {
         chain.abandon(delivery)
     }
 
-    @Test("The last chance counts too")
+    @Test("A message at its last chance is counted too")
     func lastChance() async {
         let published = await Message(payload).publish(
             Chain([counter]), count: 5, after: .seconds(30))

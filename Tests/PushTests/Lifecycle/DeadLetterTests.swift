@@ -8,7 +8,7 @@ import Testing
 struct DeadLetterTests {
     private let chain = Chain([])
 
-    @Test("A letter says what was wrong and where it came from")
+    @Test("A dead letter's headers say what was wrong and where the record came from")
     func headers() async {
         let published = await Message(#"{"aps":"#).publish(chain)
         let expected = [
@@ -22,7 +22,7 @@ struct DeadLetterTests {
         expect(published?.envelope.headers.count, is: expected.count)
     }
 
-    @Test("A second letter replaces the headers of the first")
+    @Test("A second dead letter replaces the headers of the first")
     func replaced() async throws {
         var message = Message("x", ["traceparent": "00-1", "pushmill-stages": "a=ok", "pushmill.error.reason": "old"])
         let first = try #require(await message.publish(chain))
@@ -37,13 +37,13 @@ struct DeadLetterTests {
     }
 
     @Test(
-        "The attempt is one more than the header says, if it says a number",
+        "The attempt is one more than the header's number, or 1 without one",
         arguments: [("0", "1"), ("41", "42"), ("x", "1"), ("-5", "1"), ("", "1")])
     func attempt(_ given: String, _ attempt: String) async {
         await expect(Message("x", ["pushmill-attempt": given]).publish(chain)?["pushmill.error.attempt"], is: attempt)
     }
 
-    @Test("What the broker refuses for good becomes a letter with the input's value, which says that it was counted")
+    @Test("A message that failed to publish is a dead letter with the input's value, marked as counted")
     func publishFailed() {
         let chain = Chain([ChainLink(BadgeStage(mode: .increment))])
         let delivery = Delivery()
@@ -58,8 +58,8 @@ struct DeadLetterTests {
         expect(published["pushmill.error.message"], is: String(repeating: "é", count: 256))
     }
 
-    /// Its badge is to count once a stage counts.
-    @Test("What the broker refuses of a chain that does not count is not said to be counted")
+    /// Its badge is to be counted once the chain has a stage that counts.
+    @Test("A dead letter of a chain that does not count is not marked as counted")
     func uncounted() {
         let delivery = Delivery()
         expect(Message().begin(chain, delivery).verdict?.outcome, is: .modified)
@@ -68,7 +68,7 @@ struct DeadLetterTests {
     }
 
     @Test(
-        "A message that is too long is cut where a character ends",
+        "An error message over 512 bytes is cut at the end of a character",
         arguments: [("x", "é", 255), ("", "中", 170), ("xx", "中", 170), ("x", "😀", 127), ("xxxx", "😀", 127)])
     func cut(_ start: String, _ character: String, _ count: Int) {
         let delivery = Delivery()
@@ -80,7 +80,7 @@ struct DeadLetterTests {
         expect(Published(verdict, delivery)["pushmill.error.message"], is: kept)
     }
 
-    @Test("A stage is told that the badge was counted before", arguments: [true, false])
+    @Test("A stage's context says whether the badge was counted before", arguments: [true, false])
     func counted(_ wasCounted: Bool) async {
         let asking = ScriptedStage("a") { content, context in
             content.body = "\(context.wasCounted)"

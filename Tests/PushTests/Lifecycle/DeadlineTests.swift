@@ -15,7 +15,7 @@ struct DeadlineTests {
 
     private func chain(_ links: [ChainLink]) -> Chain { Chain(links, time: .manual(time), observer: observer) }
 
-    /// Changes the text, then waits for the gate whatever else happens.
+    /// Changes the body, then waits for `release` and ignores cancellation.
     private var hanging: ScriptedStage {
         ScriptedStage(
             "h",
@@ -31,7 +31,7 @@ struct DeadlineTests {
             })
     }
 
-    /// The work runs in the task until the stage has begun; `release` lets it end.
+    /// Starts the work in a task and waits until the stage has begun; `release` lets it end.
     private func start(
         _ chain: Chain, _ delivery: Delivery
     ) async throws -> (run: Task<Bool, Never>, limit: Instant?) {
@@ -42,7 +42,7 @@ struct DeadlineTests {
         return (run, step.limit)
     }
 
-    @Test("A stage that returns in time has its say")
+    @Test("The edits of a stage that returns in time are published")
     func inTime() async throws {
         let chain = chain([ChainLink(ScriptedStage.marking("a")), ChainLink(hanging)])
         let delivery = Delivery()
@@ -60,7 +60,7 @@ struct DeadlineTests {
         #expect(chain.resume(delivery, now: deadline) == nil)
     }
 
-    @Test("When the deadline comes the best attempt leaves, and what the stage does later is dropped and counted")
+    @Test("At the deadline the best attempt is published; the stage's late result is dropped and counted")
     func late() async throws {
         let chain = chain([
             ChainLink(ScriptedStage.marking("a")), ChainLink(hanging), ChainLink(ScriptedStage.marking("b")),
@@ -74,7 +74,7 @@ struct DeadlineTests {
             published.value, is: #"{"aps":{"alert":{"body":"Helloab?","subtitle":"late"},"mutable-content":1}}"#)
         expect(published.stages, is: "a=ok,h=expired,b=expired")
 
-        // The delivery is used again while the stage still runs.
+        // The delivery is reused while the stage still runs.
         let other = Chain([ChainLink(ScriptedStage.marking("c"))])
         let next = try #require(Message().begin(other, delivery).verdict)
         expect(next.outcome, is: .modified)
@@ -85,7 +85,7 @@ struct DeadlineTests {
         expect(observer.events, is: ["0 ok", "1 abandoned", "1 expired", "2 expired", "1 came late"])
     }
 
-    @Test("A stage that never returns holds nothing but itself")
+    @Test("A stage that never returns does not hold its delivery")
     func never() async throws {
         let chain = chain([ChainLink(hanging)])
         let delivery = Delivery()
@@ -97,7 +97,7 @@ struct DeadlineTests {
         await expect(run.value, is: false)
     }
 
-    @Test("A stage that has returned before anybody asks is in time, whatever the clock says")
+    @Test("A stage that returns before the chain checks the deadline is in time, whatever the clock says")
     func returnedFirst() async throws {
         let chain = chain([ChainLink(hanging), ChainLink(ScriptedStage.marking("b"))])
         let delivery = Delivery()
@@ -111,7 +111,7 @@ struct DeadlineTests {
         #expect(chain.resume(delivery, now: time.now) == nil)
     }
 
-    @Test("A stage that listens is cancelled")
+    @Test("A stage that listens to cancellation is canceled at the deadline")
     func cancelled() async throws {
         let ended = Gate()
         let listening = ScriptedStage("l") { [began] _, _ in
@@ -136,11 +136,11 @@ struct DeadlineTests {
         expect(chain.expire(delivery, now: deadline).verdict, is: Verdict(.bestAttempt))
         await ended.wait()
         await expect(run.value, is: false)
-        // Its thread may be quicker than the one that gives it up.
+        // The stage's thread may report before the thread that abandons the stage.
         #expect(observer.events.contains("0 came late"))
     }
 
-    @Test("A stage that throws is undone, and says why if it can", arguments: [true, false])
+    @Test("A stage that throws is undone, and its result is the failure's reason or `error`", arguments: [true, false])
     func throwing(isImmediate: Bool) async {
         struct Surprise: Error {}
         let failing = ScriptedStage("f", isImmediate: isImmediate) { content, _ in
@@ -160,7 +160,7 @@ struct DeadlineTests {
         expect(published?.stages, is: "a=ok,f=failed:no-luck,s=failed:error,b=ok")
     }
 
-    @Test("What waited for a whole deadline gets last-chance edits alone")
+    @Test("A message that waited for a whole deadline gets only last-chance edits")
     func behindAHangingOne() throws {
         let chain = chain([ChainLink(ScriptedStage.marking("a")), ChainLink(hanging)])
         for _ in 1...10 {
@@ -172,7 +172,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("A deadline starts at a message's turn, however long it has waited for that")
+    @Test("A deadline starts at a message's turn, not while the message waits for it")
     func startsAtTurn() throws {
         let chain = chain([ChainLink(hanging)])
         let wait = Duration.nanoseconds(29_999_999_999)
@@ -196,7 +196,7 @@ struct DeadlineTests {
         expect(published?.stages, is: "slow=ok,h=expired")
     }
 
-    @Test("Nothing comes of a message that is given up, whose time was not over")
+    @Test("A message that is given up before its deadline has no result")
     func givenUp() async throws {
         let chain = chain([ChainLink(hanging)])
         let delivery = Delivery()
@@ -209,7 +209,7 @@ struct DeadlineTests {
         expect(observer.events, is: ["0 given up", "0 came late"])
     }
 
-    @Test("Work that was abandoned before it began never runs, and is counted as any other")
+    @Test("Work that is abandoned before it begins never runs, and is counted like any other")
     func notBegun() async throws {
         let chain = chain([ChainLink(hanging)])
         let delivery = Delivery()
@@ -219,7 +219,7 @@ struct DeadlineTests {
         expect(observer.events, is: ["0 abandoned", "0 expired", "0 came late"])
     }
 
-    @Test("A task that turns up when its stage was abandoned is cancelled at once")
+    @Test("A task that is set after its stage was abandoned is canceled at once")
     func lateTask() async throws {
         let chain = chain([ChainLink(hanging)])
         let delivery = Delivery()
@@ -235,7 +235,7 @@ struct DeadlineTests {
         await expect(work.run(), is: false)
     }
 
-    @Test("What a stage can do at once costs no way to the pool, and what it cannot is undone first")
+    @Test("An immediate result needs no pool; otherwise the stage's edits are undone before it waits")
     func atOnce() async throws {
         struct Asking: Stage {
             let name = "asking"
@@ -260,7 +260,7 @@ struct DeadlineTests {
         expect(asked?.value, is: Message.text.replacing("Hello", with: "Hello asked"))
     }
 
-    @Test("A stage that says it is immediate, and is async, may wait all the same")
+    @Test("An async stage that claims to be immediate may still wait")
     func sworn() async throws {
         struct Sworn: Stage {
             let name = "sworn"
@@ -276,7 +276,7 @@ struct DeadlineTests {
         await expect(Message().publish(chain)?.stages, is: "sworn=ok")
     }
 
-    @Test("What stages say at their last chance is said under their own names")
+    @Test("Log messages at the last chance carry the names of their own stages")
     func speakers() {
         let said = Mutex<[String]>([])
         let links = ["a", "b"].map { name in

@@ -10,7 +10,7 @@ struct ExpirationTests {
     private let links = [ChainLink(ScriptedStage.marking("a")), ChainLink(ScriptedCounter())]
 
     @Test(
-        "Seconds since 1970 expire when they have passed; 0 and what cannot be read never do",
+        "A message expires when its seconds since 1970 have passed; 0 and unreadable values never expire",
         arguments: [
             ("1699999999", Outcome.expired), ("1700000000", .expired), ("1700000001", .modified), ("0", .modified),
             ("", .modified), ("soon", .modified), ("-1", .modified), ("1e3", .modified), (" 1", .modified),
@@ -21,7 +21,7 @@ struct ExpirationTests {
         await expect(message.publish(Chain(links))?.outcome, is: outcome)
     }
 
-    @Test("It is published with its badge counted and set, otherwise as it came")
+    @Test("An expired message is published with its badge counted and set, otherwise as it came")
     func published() async {
         let published = await Message(payload, ["apns-expiration": "1"]).publish(Chain(links), count: 5)
         expect(published?.destination, is: .output)
@@ -30,7 +30,7 @@ struct ExpirationTests {
         expect(published?.badgeOperation, is: .add(2))
     }
 
-    @Test("A badge that is not the chain's business stays as it came")
+    @Test("An expired message to which the chain does not apply keeps its badge as it came")
     func notGatedIn() async {
         let silent = #"{"aps":{"badge":2}}"#
         let published = await Message(silent, ["apns-expiration": "1"]).publish(Chain(links), count: 5)
@@ -40,7 +40,7 @@ struct ExpirationTests {
     }
 
     @Test(
-        "A clearing push resets the count where it is published, and does not where it is dropped",
+        "An expired clearing push resets the count if it is published, but not if it is dropped",
         arguments: [true, false])
     func clearing(_ isPublished: Bool) async {
         var settings = Chain.Settings()
@@ -56,7 +56,7 @@ struct ExpirationTests {
         expect(published?.stages, is: "a=skipped,badge=ok")
     }
 
-    @Test("Or it is dropped and not counted")
+    @Test("An expired message may be dropped, and is then not counted")
     func dropped() async {
         var settings = Chain.Settings()
         settings.publishesExpired = false

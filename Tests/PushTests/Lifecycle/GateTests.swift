@@ -8,7 +8,7 @@ struct GateTests {
     private let chain = Chain([ChainLink(ScriptedStage.marking("a"))])
 
     @Test(
-        "The chain applies where an extension may change a text that shows",
+        "The chain applies if an extension may change the alert and it shows text",
         arguments: [
             #"{"aps":{"alert":"Hi","mutable-content":1}}"#,
             #"{"aps":{"alert":{"body":"Hi"},"mutable-content":1}}"#,
@@ -21,7 +21,7 @@ struct GateTests {
     }
 
     @Test(
-        "Anything else passes byte for byte",
+        "Any other notification passes byte for byte",
         arguments: [
             #"{ "aps" : {"content-available":1 , "x":1e2}, "n":12345678901234567890 }"#,
             #"{"aps":{"alert":"Hi"}}"#,
@@ -41,7 +41,7 @@ struct GateTests {
         expect(published?.stages, is: "a=skipped")
     }
 
-    @Test("A chain without stages names none and changes nothing")
+    @Test("A chain without stages lists none and changes nothing")
     func emptyChain() async {
         let published = await Message().publish(Chain([]))
         expect(published?.outcome, is: .modified)
@@ -54,7 +54,7 @@ struct GateTests {
     private static let large: String = #"{"aps":{"alert":"a"},"x":""# + String(repeating: "y", count: 4096) + #""}"#
 
     @Test(
-        "A record that cannot be a notification is a dead letter, as it came",
+        "A record that cannot be a notification is a dead letter with its value as it came",
         arguments: [
             (nil, DeadLetterReason.nullValue), ("", .notJSON), (#"{"aps":"#, .notJSON), (#"{"aps":{},}"#, .notJSON),
             ("[1]", .notObject), ("null", .notObject), (#"{"x":1}"#, .noAps), (#"{"aps":"x"}"#, .noAps),

@@ -4,11 +4,11 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("Headers of what is published")
+@Suite("Headers of published messages")
 struct HeaderTests {
     private let chain = Chain([ChainLink(ScriptedStage.marking("a", isImmediate: false))])
 
-    @Test("The input's headers go on in their order, ours follow, and ours on the input are replaced")
+    @Test("The input's headers are forwarded in order; ours follow and replace any on the input")
     func forwarded() async {
         let message = Message(
             Message.text,
@@ -30,7 +30,7 @@ struct HeaderTests {
         expect(published?.envelope.timestamp, is: message.envelope.timestamp)
     }
 
-    @Test("A header without a value, or without a name, goes on as it is")
+    @Test("A header without a value, or without a name, is forwarded as it is")
     func withoutValue() async {
         var message = Message()
         message.envelope.headers = [
@@ -43,7 +43,7 @@ struct HeaderTests {
         expect(published?["apns-id"]?.utf8.count, is: 36)
     }
 
-    @Test("A derived apns-id is a UUID, the same for a repeat and another for each coordinate")
+    @Test("A derived apns-id is a UUID, the same for a repeat and different for each coordinate")
     func derivedIdentifier() async throws {
         var seen: Set<String> = []
         for topic in ["push.events", "push.others"] {
@@ -62,7 +62,7 @@ struct HeaderTests {
                 }
             }
         }
-        // Kept: a repeat must be recognised by the next release too.
+        // A fixed value: the next release must derive the same identifier for a repeat.
         await expect(Message().publish(chain)?["apns-id"], is: "0f3bdfcc-c0fe-87b0-b23c-189bb9b0c6ef")
     }
 
@@ -78,7 +78,7 @@ struct HeaderTests {
             Message(Message.text, ["apns-collapse-id": given]).publish(chain)?["apns-collapse-id"], is: expected)
     }
 
-    @Test("What passes has all of it too")
+    @Test("A passed message gets our headers too")
     func passed() async {
         let published = await Message(#"{"aps":{}}"#, ["pushmill-outcome": "forged"]).publish(chain)
         expect(published?["pushmill-outcome"], is: "passed")
@@ -86,7 +86,7 @@ struct HeaderTests {
         #expect(published?["apns-id"] != nil)
     }
 
-    @Test("A stage's context knows the record")
+    @Test("A stage's context gives the record's recipient, locale, headers and source")
     func context() async {
         let asking = ScriptedStage("ask") { content, context in
             content.body = [

@@ -5,9 +5,9 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-@Suite("Mutated input through chain and encoder")
+@Suite("Mutated input through the chain and the encoder")
 struct MutatedRecordTests {
-    @Test("Every record ends in an outcome, with a value that can be read, and its envelope comes back")
+    @Test("Every mutated record gets an outcome, a readable value and an envelope that reads back")
     func mutated() async throws {
         var mutations = RecordMutations(generator: SeededGenerator(seed: 20_241), payloads: Self.payloads)
         let outcomes = try await mutations.run(through: Self.chain())
@@ -40,7 +40,7 @@ struct MutatedRecordTests {
             ], time: .manual(ManualTime()))
     }
 
-    @Test("So it does where the product's own stages are the chain")
+    @Test("Every mutated record gets an outcome in a chain of the built-in stages too")
     func mutatedForStages() async throws {
         let catalog = try CatalogFixture([
             "en.lproj/Localizable.strings": #"IN = "%1$@ in %2$@"; NEWS = "You have news";"#,
@@ -71,7 +71,7 @@ struct MutatedRecordTests {
         #"{"id":"e","data":{"aps":{"alert":{"loc-key":"NEWS"},"mutable-content":1}}}"#,
     ]
 
-    /// A payload for each form that the decrypt stage opens; what is in them is for the stages after it.
+    /// Payloads of each form that the decrypt stage opens; their plaintexts are for the stages after it.
     private static func ciphertexts() throws -> [String] {
         let texts = [
             ("ENCRYPTED_DATA", "Hi {contact:c1}"), ("ENCRYPTED_DATA", ""), ("sealed", #"{"title":"","body":""}"#),

@@ -4,13 +4,13 @@ import Testing
 
 @testable import PushmillPayload
 
-/// (trust 14) Threads that compute are as many as the cores that the process may use.
-@Suite("Cores")
+/// (trust 14) There are as many computing threads as cores that the process may use.
+@Suite("Usable cores")
 struct ProcessorsTests {
     private static let eight = "Name:\tpushmill\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n"
 
     @Test(
-        "They are those of the control group's quota, rounded up, of either version",
+        "The number of usable cores is the control group's quota, rounded up, in either version",
         arguments: [
             (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "200000 100000\n"], 2),
             (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "150000 100000\n"], 2),
@@ -20,7 +20,7 @@ struct ProcessorsTests {
             (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "nonsense"], 8),
             (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "0 100000\n"], 8),
             (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "200000 0\n"], 8),
-            // A service of systemd, whose slice has less than it.
+            // A systemd service whose slice has a smaller quota.
             (
                 [
                     "/proc/self/cgroup": "0::/system.slice/pushmill.service\n",
@@ -28,7 +28,7 @@ struct ProcessorsTests {
                     "/sys/fs/cgroup/system.slice/cpu.max": "300000 100000\n",
                 ], 3
             ),
-            // A container that is told the machine's path and sees its own group as the root.
+            // A container that is given the host's path and sees its own group as the root.
             (
                 [
                     "/proc/self/cgroup": "0::/kubepods/pod1/abc\n", "/sys/fs/cgroup/cpu.max": "200000 100000\n",
@@ -50,7 +50,7 @@ struct ProcessorsTests {
                     "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
                 ], 2
             ),
-            // Where both are mounted, the second has no controllers.
+            // If both versions are mounted, version 2 has no controllers.
             (
                 [
                     "/proc/self/cgroup": "4:cpu:/\n0::/\n", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "500000\n",
@@ -63,13 +63,13 @@ struct ProcessorsTests {
     }
 
     @Test(
-        "Without a quota they are those that the process is bound to",
+        "Without a quota, the usable cores are those that the process is bound to",
         arguments: [("0-7", 8), ("0", 1), ("0-3,7", 5), ("2,4,6", 3), ("3-3", 1), ("5-2,1", 1), ("", 1)])
     func bound(list: String, count: Int) {
         expect(
             Processors(read: { $0 == "/proc/self/status" ? "Cpus_allowed_list:\t\(list)\n" : nil }).count, is: count)
     }
 
-    @Test("Where the system tells nothing they are all that are online")
+    @Test("If the system tells nothing, all online cores are usable")
     func unknown() { expect(Processors(read: { _ in nil }).count, is: sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Races")
 struct RaceTests {
-    /// How many deliveries: PUSHMILL_TEST_RACES, else what takes a second or two.
+    /// The number of deliveries: PUSHMILL_TEST_RACES, or a number that takes a second or two.
     private static let races = getenv("PUSHMILL_TEST_RACES").flatMap { Int(String(cString: $0)) } ?? 10_000
     private let deadline = Instant(nanoseconds: 30_000_000_000)
 
@@ -29,9 +29,9 @@ struct RaceTests {
     }
 
     /// A thousand deliveries wait in a stage on the pool. Then a task lets the stages return, while this thread, which
-    /// has the deliveries, takes what has ended and expires the rest. Which of both comes first is the scheduler's
-    /// matter: rounds are added until each did.
-    @Test("Deliveries are published once each, whoever finishes first")
+    /// owns the deliveries, resumes those that have ended and expires the rest. The scheduler decides which comes
+    /// first: rounds are added until both have happened.
+    @Test("Each delivery is published once, whether its stage or its deadline comes first")
     func deliveries() async {
         var (inTime, late, faults, rounds) = (0, 0, 0, 0)
         let observer = RunningStages()
@@ -87,7 +87,7 @@ extension Array {
     }
 }
 
-/// How many stages run that were abandoned, as the metric counts them.
+/// Counts abandoned stages that still run, as the metric does.
 private final class RunningStages: ChainObserver {
     private let count = Atomic(0)
 

@@ -8,7 +8,7 @@ import Testing
 struct RehearsalTests {
     private let payload = #"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#
 
-    @Test("What one message counts the next one finds, for its recipient in its app alone")
+    @Test("A message's badge count is there for the next message of the same recipient and app")
     func counts() async {
         let rehearsal = Rehearsal(
             Chain([ChainLink(BadgeStage(mode: .increment))]),
@@ -29,7 +29,7 @@ struct RehearsalTests {
         await expect(badge("anna"), is: shown(2))
     }
 
-    @Test("What is not published does not count")
+    @Test("A message that is not published is not counted")
     func unpublished() async {
         var settings = Chain.Settings()
         settings.publishesExpired = false
@@ -43,7 +43,7 @@ struct RehearsalTests {
         await expect(rehearsal.run(expired, wallClock: 999).verdict.outcome, is: .modified)
     }
 
-    @Test("A stage that waits is waited for, and its result is told under the input's coordinates")
+    @Test("A rehearsal waits for stages and returns the result under the input's coordinates")
     func waits() async {
         let waiting = ScriptedStage("w") { content, _ in
             await Task.yield()
@@ -58,7 +58,7 @@ struct RehearsalTests {
         #expect(result.output.topic == "push.events" && result.output.partition == 3 && result.output.offset == 42)
     }
 
-    @Test("The deadline comes by the system's clock, for a stage that does not end", .timeLimit(.minutes(1)))
+    @Test("A stage that does not end expires by the system's clock", .timeLimit(.minutes(1)))
     func deadline() async {
         let release = Gate()
         let hanging = ScriptedStage("h") { _, _ in
@@ -73,7 +73,7 @@ struct RehearsalTests {
         release.open()
     }
 
-    @Test("A manual clock brings it when it is advanced, and what was taken too long ago is late at once")
+    @Test("Advancing a manual clock brings the deadline; a message taken too long ago is late at once")
     func manual() async {
         let time = ManualTime(Instant(nanoseconds: 100_000_000_000))
         let (began, release) = (Gate(), Gate())

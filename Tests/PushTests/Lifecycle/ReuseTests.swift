@@ -4,13 +4,13 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// A delivery serves one message after another: nothing of one may be in the next.
-@Suite("Deliveries that are used again")
+/// A delivery serves one message after another: nothing of one may leak into the next.
+@Suite("Reused deliveries")
 struct ReuseTests {
     private static let large = String(repeating: "x", count: 5000)
     private static let event: KeyValuePairs = ["content-type": "application/cloudevents+json"]
 
-    /// Each of its own kind, with what others must not get.
+    /// Messages of different kinds, each with something that the others must not get.
     private static let messages = [
         Message(),
         Message(
@@ -35,7 +35,7 @@ struct ReuseTests {
         ChainLink(ScriptedStage.marking("w", isImmediate: false)),
     ])
 
-    @Test("Whatever a message comes after, the same becomes of it as alone")
+    @Test("A message has the same result in a reused delivery as alone")
     func pairs() async {
         let delivery = Delivery()
         for earlier in Self.messages {
@@ -51,7 +51,7 @@ struct ReuseTests {
         }
     }
 
-    @Test("What one large event took is given back: its data, and the headers that its attributes made")
+    @Test("Clearing frees the memory of a large event's data and of the headers from its attributes")
     func large() async {
         let delivery = Delivery()
         let large = String(repeating: "x", count: 100_000)
@@ -69,7 +69,7 @@ struct ReuseTests {
         }
     }
 
-    @Test("A delivery may go from one chain to another, of any length")
+    @Test("A delivery can be reused with chains of different lengths")
     func chains() async {
         let delivery = Delivery()
         for names in [["a"], ["a", "b", "c"], [], ["a", "b"]] {
@@ -82,7 +82,7 @@ struct ReuseTests {
         }
     }
 
-    @Test("What was counted is told of the message that counted, and of no message that is counted already")
+    @Test("A badge operation is reported only for a message that was not counted before")
     func counted() async {
         let payload = #"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#
         let delivery = Delivery()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushmillStages
 
-@Suite("Threads for stages")
+@Suite("Stage threads")
 struct StageThreadsTests {
     private func chain(_ receive: @escaping ScriptedStage.Receive) -> Chain {
         Chain([ChainLink(ScriptedStage("s", receive: receive))])
@@ -22,7 +22,7 @@ struct StageThreadsTests {
         }
     }
 
-    @Test("Stages that block their threads hold up no other")
+    @Test("Stages that block their threads do not hold up other stages")
     func blocking() async {
         let threads = StageThreads(usual: 2, limit: 128)
         let release = DispatchSemaphore(value: 0)
@@ -43,7 +43,7 @@ struct StageThreadsTests {
         for _ in blocking { await expect(iterator.next(), is: 0) }
     }
 
-    @Test("There are never more threads than the limit; what waits for one runs when it comes")
+    @Test("There are never more threads than the limit; waiting stages run when one is free")
     func limit() async {
         let threads = StageThreads(usual: 1, limit: 3)
         let release = DispatchSemaphore(value: 0)
@@ -68,7 +68,7 @@ struct StageThreadsTests {
         expect(threads.count, is: 3)
     }
 
-    @Test("Where there is no thread at all, one is started for what waits", .timeLimit(.minutes(1)))
+    @Test("If there is no thread, one is started for waiting stages", .timeLimit(.minutes(1)))
     func none() async {
         let threads = StageThreads(usual: 0, limit: 1)
         let (ends, end) = AsyncStream<Int>.makeStream()
@@ -79,7 +79,7 @@ struct StageThreadsTests {
         expect(threads.count, is: 1)
     }
 
-    @Test("A thousand stages that suspend hold no thread")
+    @Test("A thousand suspended stages hold no thread")
     func suspending() async {
         let threads = StageThreads(usual: 2, limit: 2)
         let gate = Gate()
@@ -93,7 +93,7 @@ struct StageThreadsTests {
                 await gate.wait()
                 return .ok
             }, on: pool)
-        // All of them are under way at once, on two threads.
+        // All of them are in flight at once, on two threads.
         var begun = begins.makeAsyncIterator()
         for _ in deliveries { #expect(await begun.next() != nil) }
         gate.open()
@@ -101,7 +101,7 @@ struct StageThreadsTests {
         for _ in deliveries { #expect(await iterator.next() != nil) }
     }
 
-    @Test("A message at its deadline leaves without a stage that blocks, on whose thread nobody waits")
+    @Test("A message leaves at its deadline without waiting for a stage that blocks its thread")
     func deadline() async throws {
         let release = DispatchSemaphore(value: 0)
         let (begins, begin) = AsyncStream<Void>.makeStream()
@@ -121,7 +121,7 @@ struct StageThreadsTests {
         release.signal()
     }
 
-    @Test("A stage that has got no thread by its deadline keeps nothing of its message, and does not begin")
+    @Test("A stage without a thread by its deadline never begins and keeps nothing of its message")
     func neverBegun() async throws {
         let chain = chain { _, _ in
             Issue.record("it has begun")
@@ -131,13 +131,13 @@ struct StageThreadsTests {
         let work = try #require(Message().begin(chain, delivery).work)
         let record = ObjectIdentifier(delivery.record)
         _ = chain.expire(delivery, now: delivery.deadline)
-        // It is used again where nobody else has it.
+        // The delivery reuses its record unless something else holds it.
         delivery.clear()
         expect(ObjectIdentifier(delivery.record), is: record)
         #expect(await !work.run())
     }
 
-    @Test("Threads without work end, and others come when there is more", .timeLimit(.minutes(1)))
+    @Test("Idle threads end, and new ones start when there is more work", .timeLimit(.minutes(1)))
     func idle() async {
         weak var held: StageThreads?
         do {
@@ -152,13 +152,13 @@ struct StageThreadsTests {
                 while threads.count > 0, !Task.isCancelled { await Task.yield() }
             }
         }
-        // A thread holds them for as long as it lives.
+        // Each thread keeps the `StageThreads` alive until it ends.
         while held != nil, !Task.isCancelled { await Task.yield() }
         #expect(held == nil)
     }
 }
 
 extension DispatchSemaphore {
-    /// Holds the thread, in a task too.
+    /// Blocks the thread, even in a task.
     fileprivate func block() { wait() }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Instants")
 struct TimeTests {
     @Test(
-        "A duration is whole nanoseconds, none if it is negative, and as many as 64 bits hold at most",
+        "A duration becomes whole nanoseconds, at least 0 and at most what 64 bits hold",
         arguments: [
             (.zero, 0), (.nanoseconds(1), 1), (.seconds(1), 1_000_000_000), (.milliseconds(1500), 1_500_000_000),
             (.nanoseconds(-1), 0), (.seconds(-1), 0), (.seconds(18_446_744_073), 18_446_744_073_000_000_000),
@@ -33,7 +33,7 @@ struct TimeTests {
         #expect(.past < early && early < late && !(early < early))
     }
 
-    @Test("The system's clock goes on, a manual one when it is told to")
+    @Test("The system's clock never goes back, and a manual clock only advances on request")
     func clocks() {
         let before = TimeSource.system.now
         #expect(TimeSource.system.now >= before && before > .past)

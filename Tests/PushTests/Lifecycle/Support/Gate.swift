@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something that one side waits for and the other lets happen, in either order.
+/// A single event that one side waits for and the other lets happen, in either order.
 final class Gate: Sendable {
     private enum State {
         case closed([CheckedContinuation<Void, Never>])
@@ -18,7 +18,7 @@ final class Gate: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Does not listen to cancellation.
+    /// Ignores cancellation.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isOpen = state.withLock { state in

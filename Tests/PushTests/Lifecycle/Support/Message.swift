@@ -17,7 +17,7 @@ struct Message {
         envelope.headers = headers.map { RecordEnvelope.Header(name: Array($0.utf8), value: Array($1.utf8)) }
     }
 
-    /// Fills the delivery and begins, after so long a wait for its turn.
+    /// Fills the delivery and begins, after this long a wait for its turn.
     func begin(
         _ chain: Chain, _ delivery: Delivery, count: Int32? = nil, after wait: Duration = .zero
     ) -> Chain.Step {
@@ -29,7 +29,7 @@ struct Message {
             delivery, taken: taken, now: taken + wait, wallClock: envelope.timestamp, count: count)
     }
 
-    /// Goes the whole way. Stages that may wait run here, one after another.
+    /// Runs the whole chain. Stages that may wait run in the caller's task, one after another.
     func publish(_ chain: Chain, count: Int32? = nil, after wait: Duration = .zero) async -> Published? {
         let delivery = Delivery()
         return await chain.finish(begin(chain, delivery, count: count, after: wait), delivery)
@@ -38,7 +38,7 @@ struct Message {
 }
 
 extension Chain {
-    /// The rest of the way. Nil where a stage was abandoned.
+    /// Runs the remaining stages. Nil if a stage was abandoned.
     func finish(_ step: Step, _ delivery: Delivery) async -> Verdict? {
         var step = step
         while case .suspended(_, let work) = step {
@@ -58,7 +58,7 @@ extension Chain.Step {
         if case .suspended(_, let work) = self { work } else { nil }
     }
 
-    /// When the stage's time is over.
+    /// When the stage's time ends.
     var limit: Instant? {
         switch self {
         case .ended: nil

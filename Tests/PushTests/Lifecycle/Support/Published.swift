@@ -1,7 +1,7 @@
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// What became of a message, in a form to compare.
+/// The outcome of a message, in a form to compare.
 struct Published: Equatable {
     let outcome: Outcome
     let destination: Verdict.Destination

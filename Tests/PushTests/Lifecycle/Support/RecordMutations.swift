@@ -5,12 +5,12 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// Broken input, as much of it as `PUSHMILL_MUTATIONS` asks for. Worth most under the address sanitizer.
+/// Mutated inputs, as many as `PUSHMILL_MUTATIONS` asks for. Most useful under the address sanitizer.
 enum Mutations {
     static let count = Int(ProcessInfo.processInfo.environment["PUSHMILL_MUTATIONS"] ?? "") ?? 10_000
 }
 
-/// Records with broken payloads and headers, and what must be true of each that has gone through a chain.
+/// Records with mutated payloads and headers, and what must hold for each after it has gone through a chain.
 struct RecordMutations {
     var generator: SeededGenerator
     let payloads: [String]
@@ -21,7 +21,7 @@ struct RecordMutations {
         ("pushmill-attempt", "9223372036854775807"), ("locale", "de"), ("apns-topic", "com.x"), ("recipient", "boris"),
     ]
 
-    /// The outcomes that came of the mutants.
+    /// How many mutants had each outcome.
     mutating func run(through chain: Chain) async throws -> [Outcome: Int] {
         let delivery = Delivery()
         return try await run { message, wait in
@@ -31,7 +31,7 @@ struct RecordMutations {
         }
     }
 
-    /// The outcomes that come where each mutant, after so long a wait, goes through the body.
+    /// How many mutants had each outcome when they went, each with its wait, through the body.
     mutating func run(_ body: (Message, Duration) async throws -> Published) async throws -> [Outcome: Int] {
         var outcomes: [Outcome: Int] = [:]
         for _ in 0..<Mutations.count {

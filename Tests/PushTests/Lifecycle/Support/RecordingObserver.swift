@@ -3,7 +3,7 @@ import Synchronization
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// Remembers what a chain says of its stages, as text.
+/// Records what a chain reports about its stages, as text.
 final class RecordingObserver: ChainObserver {
     let measuresStages: Bool
     private let recorded = Mutex<[String]>([])

@@ -1,7 +1,7 @@
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// A stage made of closures: with `isImmediate` one that runs in place.
+/// A stage made of closures. With `isImmediate` it runs in place.
 struct ScriptedStage: Stage {
     typealias Receive = @Sendable (inout NotificationContent, StageContext) async throws -> StageResult
     typealias Immediate = @Sendable (inout NotificationContent, StageContext) throws -> StageResult
@@ -47,7 +47,7 @@ struct ScriptedStage: Stage {
         expire(&content, context)
     }
 
-    /// Appends to the body: `mark` in time, `mark` and a question mark as its last chance.
+    /// Appends to the body: `mark` in time, `mark` and a question mark at its last chance.
     static func marking(_ mark: String, isImmediate: Bool = true) -> ScriptedStage {
         ScriptedStage(
             mark, isImmediate: isImmediate,
@@ -65,7 +65,7 @@ struct ScriptedStage: Stage {
 /// Counts in memory as the badge stage does.
 struct ScriptedCounter: CountingStage, ImmediateStage {
     let name = "badge"
-    /// What it reports where it has counted.
+    /// Its result after it has counted.
     var result = StageResult.ok
 
     func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
