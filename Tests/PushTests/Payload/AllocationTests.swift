@@ -3,9 +3,9 @@ import PushmillPayload
 import PushmillTestSupport
 import Testing
 
-@Suite("What a payload allocates")
+@Suite("Allocations of a payload")
 struct AllocationTests {
-    @Test("The count sees every kind of storage")
+    @Test("The allocation count covers objects, strings and raw memory")
     func counts() {
         final class Object { var next: Object? }
         var kept: [Object] = []
@@ -22,7 +22,7 @@ struct AllocationTests {
         expect(Measurement.allocations {}, is: 0)
     }
 
-    @Test("A reference that is passed on counts")
+    @Test("A reference that is stored again is counted")
     func references() {
         final class Object {}
         let object = Object()
@@ -34,7 +34,7 @@ struct AllocationTests {
         expect(Measurement("nothing", messages: 100, batches: 1) {}.references, is: 0)
     }
 
-    @Test("Gate, read, three edits and render keep to their budget", .enabled(if: AllocationBudget.holds))
+    @Test("Gate, read, three edits and render stay within their budget", .enabled(if: AllocationBudget.holds))
     func turn() throws {
         let payload = Array(PayloadSample.json.utf8)
         var content = NotificationContent()

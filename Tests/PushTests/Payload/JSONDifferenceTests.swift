@@ -2,9 +2,9 @@ import PushmillPayload
 import PushmillTestSupport
 import Testing
 
-@Suite("Differences of documents")
+@Suite("Differences between documents")
 struct JSONDifferenceTests {
-    @Test("What is new or another is told in the new document's order, then what is gone; what is the same is not")
+    @Test("New and changed values are listed in the new document's order, then removed ones")
     func between() throws {
         let old = try JSONDocument(#"{"a":1,"gone":{},"b":{"c":[1,2],"d/e":"x","f":"é"}}"#)
         let new = try JSONDocument(#"{"b":{"f":"é","c":[1,3,4],"d/e":"y"},"n~":null,"a":1}"#)
@@ -16,7 +16,7 @@ struct JSONDifferenceTests {
         expect(JSONDifference.between(new, new), is: [])
     }
 
-    @Test("Arrays and objects without anything in them are values; the root may be one")
+    @Test("Empty arrays and objects count as values, also at the root")
     func containers() throws {
         func changes(_ old: String, _ new: String) throws -> [String] {
             JSONDifference.between(try JSONDocument(old), try JSONDocument(new)).map(\.description)
@@ -27,7 +27,7 @@ struct JSONDifferenceTests {
         try expect(changes("[\"\u{EB}\"]", "[\"e\u{308}\"]").count, is: 1)
     }
 
-    @Test("Of members with the same name the last one counts, on both sides, with all that is below it")
+    @Test("The last of several members with one name counts, on both sides, with all below it")
     func duplicates() throws {
         func changes(_ old: String, _ new: String) throws -> [String] {
             JSONDifference.between(try JSONDocument(old), try JSONDocument(new)).map(\.description)
@@ -38,7 +38,7 @@ struct JSONDifferenceTests {
         try expect(changes(twice, #"{"a":1,"b":{"y":2},"a":3}"#), is: ["~ /a: 2 -> 3"])
     }
 
-    @Test("Two spellings of one character differ, in a value as in a name")
+    @Test("A composed and a decomposed character differ, in values and in names")
     func spellings() throws {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         let old = try JSONDocument("{\"a\":\"\(composed)\",\"\(composed)\":1}")
@@ -50,7 +50,7 @@ struct JSONDifferenceTests {
         expect(differences.map { $0.after == nil }, is: [false, false, true])
     }
 
-    @Test("Of a long value its beginning is told", arguments: [78, 79])
+    @Test("Only the beginning of a long value is shown", arguments: [78, 79])
     func long(count: Int) throws {
         let text = "\"" + String(repeating: "x", count: count) + "\""
         let differences = JSONDifference.between(try JSONDocument(#"{"a":1}"#), try JSONDocument("{\"b\":\(text)}"))

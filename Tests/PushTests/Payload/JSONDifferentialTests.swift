@@ -5,16 +5,16 @@ import Testing
 
 /// Where Foundation's decoder and ours may differ, and why ours is right for payloads.
 private enum KnownDifference: CaseIterable {
-    /// We count to 128, Foundation to 512.
+    /// Our depth limit is 128, Foundation's is 512.
     case depth
-    /// An escaped surrogate without its half: sound JSON by the grammar, which Foundation refuses because no `String`
+    /// An escaped surrogate without its other half: valid by the grammar, but Foundation rejects it because no `String`
     /// can hold it. Producers cut texts in the middle of an emoji.
     case loneSurrogate
-    /// A number that no `Double` holds: sound JSON, which stays as it is spelled.
+    /// A number that no `Double` can hold: valid JSON, which stays as it is spelled.
     case numberRange
-    /// Foundation passes over a byte order mark and reads UTF-16 and UTF-32; RFC 8259 wants UTF-8 without one.
+    /// Foundation skips a byte order mark and reads UTF-16 and UTF-32; RFC 8259 requires UTF-8 without a mark.
     case encoding
-    /// Foundation reads an object whose last comma is followed by nothing; RFC 8259 has none.
+    /// Foundation accepts a trailing comma in an object; RFC 8259 does not.
     case trailingComma
 
     func explains(_ bytes: [UInt8], ours: PayloadError?, foundation: (any Error)?) -> Bool {
@@ -34,7 +34,7 @@ private enum KnownDifference: CaseIterable {
     }
 }
 
-/// Any JSON value, decoded to the last scalar, because Foundation checks scalars only when they are asked for.
+/// Any JSON value, decoded down to the last scalar, because Foundation checks scalars only when they are decoded.
 private enum Anything: Decodable {
     case read
 
@@ -62,16 +62,16 @@ private enum Anything: Decodable {
     }
 }
 
-/// Documents without duplicate members, because Foundation never looks into one that a later one replaces.
-@Suite("Beside Foundation's decoder")
+/// Documents without duplicate members, because Foundation never decodes one that a later one replaces.
+@Suite("Comparison with Foundation's decoder")
 struct JSONDifferentialTests {
-    @Test("generated documents are read by both", arguments: 0..<10)
+    @Test("Generated documents are read by both decoders", arguments: 0..<10)
     func generated(seed: UInt64) {
         var generator = DocumentGenerator(seed: seed, hasDuplicates: false)
         for _ in 0..<20 { compare(Array(generator.document().text.utf8)) }
     }
 
-    @Test("mutated documents are read by both or by neither", arguments: 0..<20)
+    @Test("Mutated documents are read by both decoders or by neither", arguments: 0..<20)
     func mutated(seed: UInt64) {
         var generator = DocumentGenerator(seed: seed, hasDuplicates: false)
         for _ in 0..<10 {
@@ -85,7 +85,7 @@ struct JSONDifferentialTests {
     }
 
     @Test(
-        "differs only for reasons that are known",
+        "The decoders differ only for known reasons",
         arguments: [
             (.depth, Array(repeating: UInt8(ascii: "["), count: 129) + Array(repeating: UInt8(ascii: "]"), count: 129)),
             (.loneSurrogate, Array(#"["\ud83d"]"#.utf8)), (.numberRange, Array("[1e999]".utf8)),

@@ -6,7 +6,7 @@ import Testing
 @Suite("Editing a document")
 struct JSONEditingTests {
     @Test(
-        "removes a member with its comma and the space that goes with it",
+        "Removing a member also removes its comma and the white space that belongs to it",
         arguments: [
             (#"{"a":1,"b":2,"c":3}"#, "/a", #"{"b":2,"c":3}"#), (#"{"a":1,"b":2,"c":3}"#, "/b", #"{"a":1,"c":3}"#),
             (#"{"a":1,"b":2,"c":3}"#, "/c", #"{"a":1,"b":2}"#), (#"{"a":1}"#, "/a", "{}"),
@@ -26,7 +26,7 @@ struct JSONEditingTests {
         expect(document.text, is: expected)
     }
 
-    @Test("undoes nothing by a mark of another document, or of what was read before")
+    @Test("A mark of another document, or of an earlier text, undoes nothing")
     func otherMark() throws {
         let pointer = try #require(JSONPointer("/a"))
         var document = try JSONDocument(#"{"a":1,"b":[1,2,3]}"#)
@@ -43,7 +43,7 @@ struct JSONEditingTests {
     }
 
     @Test(
-        "leaves the document alone where an edit is not possible",
+        "An impossible edit leaves the document unchanged",
         arguments: ["", "/s/x", "/n/0", "/l/7", "/l/x", "/l/-1", "/l/01"])
     func impossible(_ pointer: String) throws {
         let json = #"{"s":"text","n":null,"l":[1]}"#
@@ -58,7 +58,7 @@ struct JSONEditingTests {
     }
 
     @Test(
-        "puts in what was not there",
+        "Setting a missing value inserts it",
         arguments: [
             ("{}", "/a", #"{"a":"x"}"#), ("{ }", "/a", #"{"a":"x"}"#),
             ("{\n  \"b\": 1\n}", "/a", "{\n  \"b\": 1,\"a\":\"x\"\n}"),
@@ -75,7 +75,7 @@ struct JSONEditingTests {
     }
 
     @Test(
-        "escapes no more than it must",
+        "Only characters that need an escape are escaped",
         arguments: [
             ("a/b", #""a/b""#), ("\"\\", #""\"\\""#), ("\u{8}\u{9}\u{A}\u{C}\u{D}", #""\b\t\n\f\r""#),
             ("\0\u{1}\u{B}\u{1F}", #""\u0000\u0001\u000b\u001f""#),
@@ -95,7 +95,7 @@ struct JSONEditingTests {
         expect(document.string(of: node).map { Array($0.utf8) }, is: Array(text.utf8))
     }
 
-    @Test("escapes alike wherever its blocks of text end")
+    @Test("Escaping does not depend on where blocks of text end")
     func escapesInBlocks() throws {
         let pointer = try #require(JSONPointer("/a"))
         for letter in ["é", "漢", "👍"] {
@@ -111,7 +111,7 @@ struct JSONEditingTests {
     }
 
     @Test(
-        "writes U+FFFD for what is not UTF-8",
+        "Bytes that are not UTF-8 are written as U+FFFD",
         arguments: [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0xF5, 0x80]] as [[UInt8]])
     func invalidUTF8(_ bytes: [UInt8]) throws {
         var document = JSONDocument()
@@ -121,14 +121,14 @@ struct JSONEditingTests {
         expect(again.text, is: "{\"a\":\"\(replaced)\"}")
     }
 
-    @Test("writes integers to the ends of their range", arguments: [0, 7, -1, 10, 100, 1_234_567_890, .max, .min])
+    @Test("Integers are written up to the limits", arguments: [0, 7, -1, 10, 100, 1_234_567_890, .max, .min])
     func integers(_ number: Int) throws {
         var document = JSONDocument()
         document.set(number, at: try #require(JSONPointer("/a")))
         expect(document.text, is: "{\"a\":\(number)}")
     }
 
-    @Test("edits what edits have made")
+    @Test("Edited values can be edited again")
     func editsOnEdits() throws {
         var document = try JSONDocument(#"{"a": 1 , "b":[true]}"#)
         func pointer(_ text: String) throws -> JSONPointer { try #require(JSONPointer(text)) }
@@ -148,7 +148,7 @@ struct JSONEditingTests {
         expect(document.text, is: #"{"a": "end"}"#)
     }
 
-    @Test("takes raw JSON as it is spelled, and none that is not JSON")
+    @Test("Raw JSON is inserted as it is spelled, and anything else is rejected")
     func rawJSON() throws {
         var document = JSONDocument()
         let pointer = try #require(JSONPointer("/a"))
@@ -160,7 +160,7 @@ struct JSONEditingTests {
         expect(document.text, is: #"{"a":[1.0, "\/"]}"#)
     }
 
-    @Test("keeps to the depth limit")
+    @Test("Edits keep to the depth limit")
     func depth() throws {
         var document = JSONDocument()
         func brackets(_ depth: Int) -> [UInt8] {
@@ -175,7 +175,7 @@ struct JSONEditingTests {
         _ = try JSONDocument(document.text)
     }
 
-    @Test("copies members of another document, edits included")
+    @Test("Members of another document are copied with their edits")
     func copies() throws {
         var other = try JSONDocument(#"{ "chat" : 7, "\u0061": {"x": [1, 2]} }"#)
         other.set("y", at: try #require(JSONPointer("/a/x/0")))
@@ -184,7 +184,7 @@ struct JSONEditingTests {
         expect(content.rendered, is: #"{"chat":7, "aps":{},"a":{"x": ["y", 2]}}"#)
     }
 
-    @Test("is a value: a copy is not touched by what happens to the original")
+    @Test("A copy is not affected by edits and reads of the original")
     func copy() throws {
         var document = try JSONDocument(#"{"a":1}"#)
         let pointer = try #require(JSONPointer("/a"))

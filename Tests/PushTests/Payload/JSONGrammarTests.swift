@@ -5,7 +5,7 @@ import Testing
 @Suite("The grammar of RFC 8259")
 struct JSONGrammarTests {
     @Test(
-        "accepts",
+        "Valid documents are accepted",
         arguments: [
             "null", "true", "false", "0", "-0", "0.0", "-0.5e+7", "1e2", "1E-2", "123456789012345678901234567890",
             "1e400",
@@ -19,7 +19,7 @@ struct JSONGrammarTests {
     }
 
     @Test(
-        "refuses, and says where and why",
+        "Invalid documents are rejected with the position and the reason",
         arguments: [
             ("", 0, .unexpectedEnd), (" ", 1, .unexpectedEnd), ("{", 1, .unexpectedEnd), ("[", 1, .unexpectedEnd),
             ("[1,", 3, .unexpectedEnd), (#"{"a"#, 3, .unexpectedEnd), (#"{"a""#, 4, .unexpectedEnd),
@@ -51,7 +51,7 @@ struct JSONGrammarTests {
     }
 
     @Test(
-        "refuses what is not UTF-8",
+        "Bytes that are not UTF-8 are rejected",
         arguments: [
             ([0x80], 1), ([0xBF], 1), ([0xC0, 0x80], 1), ([0xC1, 0xBF], 1), ([0xC2], 1), ([0xC2, 0x41], 1),
             ([0xC2, 0xC2], 1),
@@ -75,14 +75,14 @@ struct JSONGrammarTests {
     }
 
     @Test(
-        "accepts the first and last scalar of every length",
+        "The first and last scalar of every length in UTF-8 are accepted",
         arguments: ["\u{80}", "\u{7FF}", "\u{800}", "\u{D7FF}", "\u{E000}", "\u{FFFF}", "\u{10000}", "\u{10FFFF}"])
     func edgesOfUTF8(_ scalar: String) throws {
         let document = try JSONDocument("\"\(scalar)\"")
         expect(document.string(of: document.root), is: scalar)
     }
 
-    @Test("counts containers inside one another: 128 are read, the 129th is refused", arguments: ["[]", "{}"])
+    @Test("128 nested containers are read, and the 129th is rejected", arguments: ["[]", "{}"])
     func depth(_ brackets: String) throws {
         let isArray = brackets == "[]"
         func nested(_ depth: Int) -> String {
@@ -97,7 +97,7 @@ struct JSONGrammarTests {
         _ = try JSONDocument("[" + String(repeating: "[],", count: 1000) + "{}]")
     }
 
-    @Test("leaves the document usable after each refusal")
+    @Test("A document stays usable after each rejected text")
     func reused() throws {
         var document = try JSONDocument(#"{"a":[1,{"b":2}]}"#)
         for text in ["", "[1", "{\"a\":[", "nul", "\"\\u12"] {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("JSON Lines")
 struct JSONLinesTests {
-    @Test("Members are parted by commas, and what is no text says so")
+    @Test("Members are separated by commas, and bytes that are not text are written in base64")
     func members() {
         var lines = Array("{".utf8)
         lines.append(#"a"é"#, as: "text")

@@ -5,7 +5,7 @@ import Testing
 @Suite("Reading a document")
 struct JSONReadingTests {
     @Test(
-        "gives the text of a string",
+        "A string's text has its escapes decoded",
         arguments: [
             (#""""#, ""), (#""plain""#, "plain"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"),
             (#""\u0041\u00E9""#, "Aé"),
@@ -21,7 +21,7 @@ struct JSONReadingTests {
     }
 
     @Test(
-        "gives whole numbers, however they are spelled, and no others; fractions and exponents as a double has them",
+        "Whole numbers are read in any spelling; a fraction or exponent limits them to a double's precision",
         arguments: [
             ("0", 0), ("-0", 0), ("0.0", 0), ("0e9", 0), ("0e999999999999999999999", 0), ("7", 7), ("-7", -7),
             ("1e2", 100),
@@ -44,7 +44,7 @@ struct JSONReadingTests {
     }
 
     @Test(
-        "follows a pointer",
+        "A pointer leads to its value, or to none",
         arguments: [
             ("/a/b/0", "20"), ("/a/b", "[20,[30]]"),
             ("/a/b/1/0", "30"), ("/a/b/2", nil), ("/a/b/01", nil), ("/a/b/-", nil), ("/a/b/-1", nil), ("/a/", nil),
@@ -58,27 +58,27 @@ struct JSONReadingTests {
         expect(document.text(at: try #require(JSONPointer(pointer))), is: value)
     }
 
-    @Test("refuses a pointer that is none", arguments: ["a", "a/b", "/~", "/a~2", "/~a/b", " /a", "#/a"])
+    @Test("An invalid pointer is rejected", arguments: ["a", "a/b", "/~", "/a~2", "/~a/b", " /a", "#/a"])
     func noPointer(_ text: String) {
         #expect(JSONPointer(text) == nil)
     }
 
     @Test(
-        "escapes a member's name scalar by scalar: a mark may follow a slash",
+        "A pointer escapes a member's name by scalars: a combining mark may follow a slash",
         arguments: ["/\u{301}", "~\u{301}", "/~"])
     func escapedPointer(_ name: String) throws {
         let pointer = JSONPointer(member: name)
         try expect(#require(JSONPointer(pointer.description)), is: pointer)
     }
 
-    @Test("refuses a pointer that is longer than any document is deep")
+    @Test("A pointer longer than the depth limit is rejected")
     func longPointer() {
         #expect(JSONPointer(String(repeating: "/a", count: 128)) != nil)
         #expect(JSONPointer(String(repeating: "/a", count: 129)) == nil)
     }
 
     @Test(
-        "finds a member by its name, not by its spelling",
+        "A member is found by its name, not by its spelling",
         arguments: [#"{"aps":1,"\u0061ps":2}"#, #"{"\u0061\u0070s":2}"#])
     func escapedNames(_ json: String) throws {
         let document = try JSONDocument(json)
@@ -91,7 +91,7 @@ struct JSONReadingTests {
         #expect(document.member("apsx", of: document.root) == nil)
     }
 
-    @Test("gives children in order, scalars as they are spelled, and kinds")
+    @Test("Children are listed in order, with their kinds and the spellings of scalars")
     func children() throws {
         let document = try JSONDocument(#"["a\/",1.50,true,false,null,{"x":1},[]]"#)
         var kinds: [JSONKind] = []
@@ -108,7 +108,7 @@ struct JSONReadingTests {
         expect(spellings, is: [#""a\/""#, "1.50", "true", "false", "null", nil, nil])
     }
 
-    @Test("passes on what the body throws, with and without escapes", arguments: [#""a""#, #""\n""#])
+    @Test("An error that the body throws is passed on, with and without escapes", arguments: [#""a""#, #""\n""#])
     func bodyThrows(_ json: String) throws {
         struct Refusal: Error, Equatable {}
         let document = try JSONDocument(json)
@@ -117,7 +117,7 @@ struct JSONReadingTests {
         }
     }
 
-    @Test("A text of more than a gibibyte is refused unread, and leaves the empty object")
+    @Test("A text of more than 1 GiB is rejected unread, and leaves the empty object")
     func tooLong() throws {
         var document = try JSONDocument(#"{"a":1}"#)
         let byte = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
@@ -128,7 +128,7 @@ struct JSONReadingTests {
         #expect(document.string(of: document.root) == nil)
     }
 
-    @Test("Texts of any size are read after one another into the same document")
+    @Test("Texts of any size can be read one after another into the same document")
     func sizes() throws {
         var document = JSONDocument()
         for count in [3, 200_000, 1, 70_000, 0, 5] {
@@ -145,7 +145,7 @@ struct JSONReadingTests {
     private static let members = (0..<2000).map { #""\#($0)":0"# }.joined(separator: ",")
 
     @Test(
-        "What one large text took is given back by the next: its bytes, its index, and the list of its changes",
+        "Reading a small text frees a large one's bytes, index and list of changes",
         arguments: [
             #"{"a":"\#(String(repeating: "x", count: 70_000))"}"#,
             #"{"a":[\#(Array(repeating: "0", count: 2500).joined(separator: ","))]}"#,
@@ -161,7 +161,7 @@ struct JSONReadingTests {
         expect(document.member("b", of: document.root).flatMap(document.integer), is: 1)
     }
 
-    @Test("What is wiped is gone, and only there")
+    @Test("Wiping a document zeroes its text, but not that of a copy")
     func wiped() throws {
         var document = try JSONDocument(#"{"k":"secret"}"#)
         let copy = document
@@ -173,7 +173,7 @@ struct JSONReadingTests {
         expect(copy.string(of: node), is: "secret")
     }
 
-    @Test("A member's name is compared whole")
+    @Test("A member's name is compared as a whole")
     func named() throws {
         let document = try JSONDocument(#"{"alpha":1,"\u0062eta":2}"#)
         let members = document.children(of: document.root)

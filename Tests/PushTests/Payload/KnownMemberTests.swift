@@ -2,8 +2,8 @@ import PushmillPayload
 import PushmillTestSupport
 import Testing
 
-/// A content finds the members that stages ask for without a walk, as a rule. Held against the walk that compares names.
-@Suite("Of the members that stages ask for")
+/// A content usually finds the members that stages ask for without a walk. Compared with a walk that compares names.
+@Suite("Members that stages ask for")
 struct KnownMemberTests {
     private static let names = [
         "aps", "alert", "title", "subtitle", "body", "title-loc-key", "loc-key", "loc-args", "badge", "mutable-content",
@@ -14,7 +14,7 @@ struct KnownMemberTests {
         "/x/aps", "/aps/x", "/aps/alert/x/title", "/aps/mutable-content",
     ]
 
-    @Test("those are found that there are, whatever was edited and undone", arguments: 0..<40)
+    @Test("Known members are found as a walk finds them, whatever was edited and undone", arguments: 0..<40)
     func edits(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var content = NotificationContent()

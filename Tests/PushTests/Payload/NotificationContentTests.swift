@@ -5,7 +5,7 @@ import Testing
 @Suite("A notification's content")
 struct NotificationContentTests {
     @Test(
-        "is refused where it cannot be a notification",
+        "A payload that cannot be a notification is rejected",
         arguments: [
             ("[1,2]", .notAnObject), ("null", .notAnObject), (#""aps""#, .notAnObject), ("{}", .withoutAps),
             (#"{"x":{"aps":{}}}"#, .withoutAps), (#"{"aps":"x"}"#, .withoutAps),
@@ -16,7 +16,7 @@ struct NotificationContentTests {
         #expect(throws: error) { try NotificationContent(json) }
     }
 
-    @Test("is read anew after a refusal")
+    @Test("A content can be read again after a rejected payload")
     func readAnew() throws {
         var content = try NotificationContent(#"{"x":[1,2,3],"aps":{"y":1,"alert":"a"}}"#)
         for refused in ["{}", "[", "[]", ""] {
@@ -28,7 +28,7 @@ struct NotificationContentTests {
     }
 
     @Test(
-        "says whether the alert would show text",
+        "A content says whether its alert would show text",
         arguments: [
             (#""alert":"x""#, true), (#""alert":"""#, false), (#""alert":{}"#, false),
             (#""alert":{"title":"x"}"#, true),
@@ -47,7 +47,7 @@ struct NotificationContentTests {
     }
 
     @Test(
-        "is mutable where mutable-content is 1",
+        "A content is mutable only if mutable-content is 1",
         arguments: [
             ("1", true), ("1.0", true), ("0", false), ("2", false), ("true", false), (#""1""#, false), ("null", false),
         ])
@@ -56,7 +56,7 @@ struct NotificationContentTests {
     }
 
     @Test(
-        "sets a text in the place where it belongs, and removes what would be shown in its stead",
+        "Setting a text puts it in its place and removes its loc-key and loc-args",
         arguments: [
             (.body, #"{"body":"old"}"#, #"{"body":"x"}"#), (.body, "{}", #"{"body":"x"}"#), (.body, #""old""#, #""x""#),
             (.title, #""h\u00e9""#, #"{"body":"h\u00e9","title":"x"}"#),
@@ -78,7 +78,7 @@ struct NotificationContentTests {
     }
 
     @Test(
-        "removes a text with its loc-key and loc-args",
+        "Removing a text also removes its loc-key and loc-args",
         arguments: [
             (.body, #"{"body":"b", "loc-key":"K","title":"t","loc-args":[]}"#, #""alert":{"title":"t"},"#),
             (.title, #"{"title":"t","body":"b"}"#, #""alert":{"body":"b"},"#), (.title, #""b""#, #""alert":"b","#),
@@ -92,7 +92,7 @@ struct NotificationContentTests {
         #expect(content.text(text) == nil)
     }
 
-    @Test("makes the alert, and aps itself, where there is none")
+    @Test("Setting a member creates a missing alert and a missing aps")
     func makesAlert() throws {
         var content = try NotificationContent(#"{"aps":{}}"#)
         content.title = "t"
@@ -105,7 +105,7 @@ struct NotificationContentTests {
         expect(content.rendered, is: #"{"aps":{"badge":2,"alert":{"body":"b"}}}"#)
     }
 
-    @Test("finds aps and the alert after they have been replaced")
+    @Test("aps and the alert are found after they have been replaced")
     func replaced() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"a","alert":{"body":"b"}}}"#)
         let mark = content.mark()
@@ -120,7 +120,7 @@ struct NotificationContentTests {
         expect(content.body, is: "b")
     }
 
-    @Test("a pointer to one of the alert's texts means that text")
+    @Test("A pointer to one of the alert's texts reads, sets and removes that text")
     func textPointers() throws {
         let body = try #require(JSONPointer("/aps/alert/body"))
         let title = try #require(JSONPointer("/aps/alert/title"))
@@ -136,7 +136,7 @@ struct NotificationContentTests {
         expect(content.rendered, is: #"{"aps":{"alert":{"title":"t"}}}"#)
     }
 
-    @Test("gives and sets what stands in aps")
+    @Test("Members of aps can be read, set and removed")
     func apsMembers() throws {
         var content = try NotificationContent(#"{"aps":{"badge":3,"category":"c","thread-id":"t"}}"#)
         #expect(content.badge == 3 && content.category == "c" && content.threadIdentifier == "t")
@@ -149,7 +149,7 @@ struct NotificationContentTests {
         expect(content.rendered, is: #"{"aps":{"thread-id":"u"}}"#)
     }
 
-    @Test("gives the keys and arguments of texts to localize")
+    @Test("A content gives the localization keys and arguments of its texts")
     func localization() throws {
         let content = try NotificationContent(
             #"{"aps":{"alert":{"title-loc-key":"T","title-loc-args":["a\n",2],"loc-key":1,"loc-args":"x"}}}"#)
@@ -162,7 +162,7 @@ struct NotificationContentTests {
         #expect(content.localizationArguments(of: .body) == nil)
     }
 
-    @Test("finds the usual members however their names are spelled, and the last of a name")
+    @Test("Known members are found however their names are spelled, and the last of a name counts")
     func spelledNames() throws {
         var content = try NotificationContent(
             #"{"a\u0070s":{"\u0061lert":{"bod\u0079":"a","body":"b","loc-ke\u0079":"K"},"mutabl\u0065-content":1}}"#)
@@ -173,7 +173,7 @@ struct NotificationContentTests {
         expect(content.rendered, is: #"{"a\u0070s":{"\u0061lert":{},"mutabl\u0065-content":1}}"#)
     }
 
-    @Test("A copy stays as it is when the original is changed, undone or read anew, and the other way round")
+    @Test("Edits, rollbacks and reads of a copy or of its original do not affect the other")
     func copies() throws {
         let json = #"{"aps":{"alert":{"title":"a","body":"b"}}}"#
         var content = try NotificationContent(json)
@@ -191,7 +191,7 @@ struct NotificationContentTests {
         #expect(second.rendered == json && content.body == "e")
     }
 
-    @Test("After a refusal it is what is left of the payload, which may be edited like any other")
+    @Test("A payload that was rejected for a missing aps can be edited like any other")
     func editedAfterRefusal() throws {
         var content = try NotificationContent(#"{"x":[1,2,3],"aps":{"alert":{"title":"t","body":"b"},"y":1}}"#)
         #expect(throws: PayloadError.withoutAps) { try content.read(#"{"n":1}"#) }
@@ -201,7 +201,7 @@ struct NotificationContentTests {
         expect(content.rendered, is: #"{"n":1,"aps":{"badge":2,"alert":{"title":"new"}}}"#)
     }
 
-    @Test("What one payload does to its recipient's count is not what the next one does")
+    @Test("Reading a payload clears the badge operation of the previous one")
     func operationReset() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
         content.badgeOperation = .add(1)
@@ -210,7 +210,7 @@ struct NotificationContentTests {
     }
 
     @Test(
-        "Of an alert's members those are found that its texts are made of",
+        "Each of the alert's texts is found with its own key and arguments",
         arguments: [
             ("title", AlertText.title), ("subtitle", .subtitle), ("body", .body),
         ])
@@ -224,7 +224,7 @@ struct NotificationContentTests {
         for other in AlertText.allCases where other != text { #expect(content.isWithout(other)) }
     }
 
-    @Test("Each name of an alert is known by all of its letters")
+    @Test("A member's name is known only if all its letters match")
     func similarNames() throws {
         let names = [
             "titlE", "subtitlE", "bodY", "title-loc-keY", "subtitle-loc-keY", "loc-keY", "title-loc-argS",
@@ -237,7 +237,7 @@ struct NotificationContentTests {
         #expect(content.badge == nil && content.category == nil && content.threadIdentifier == nil)
     }
 
-    @Test("By a pointer anywhere: kinds, numbers and texts are read, set and removed")
+    @Test("Pointers read, set and remove values anywhere in the payload")
     func pointers() throws {
         func pointer(_ text: String) throws -> JSONPointer { try #require(JSONPointer(text)) }
         var content = try NotificationContent(#"{"aps":{"alert":"a"},"n":7,"l":[1,"x"]}"#)
@@ -263,7 +263,7 @@ struct NotificationContentTests {
         #expect(content.isEdited)
     }
 
-    @Test("JSON for a text of the alert is a string, and takes its key with it; nothing else is a text")
+    @Test("An alert's text can be set only to a JSON string, which also removes its loc-key")
     func textByJSON() throws {
         var content = try NotificationContent(#"{"aps":{"alert":{"loc-key":"K","loc-args":["x"]}}}"#)
         let body = JSONPointer(.body)
@@ -276,7 +276,7 @@ struct NotificationContentTests {
         expect(content.rendered, is: #"{"aps":{"alert":{"body":" Hi"}}}"#)
     }
 
-    @Test("Marks are of a value and all that is in it, and go with what replaces it")
+    @Test("A mark covers a value and all its contents, and disappears when the value is replaced")
     func marks() throws {
         var content = try NotificationContent(#"{"aps":{"alert":{"title":"t","body":"b"}},"o":{"l":[1,2]},"p":1}"#)
         let element = try #require(JSONPointer("/o/l/1").flatMap(content.node(at:)))
@@ -312,7 +312,7 @@ struct NotificationContentTests {
         #expect(!content.isDecrypted(try #require(content.node(of: .title))))
     }
 
-    @Test("Errors say what is wrong, and where")
+    @Test("An error's description says what is wrong and where")
     func descriptions() {
         expect(
             PayloadError.notJSON(offset: 3, fault: .invalidUTF8).description, is: "not JSON: invalid UTF-8 at byte 3")
@@ -321,7 +321,7 @@ struct NotificationContentTests {
         expect(PayloadError.tooManyMembers.description, is: "more than 256 members")
     }
 
-    @Test("Whichever edit a copy gets, the original is not touched, nor another copy that is edited too")
+    @Test("No edit of a copy affects the original or another edited copy")
     func editedCopies() throws {
         let json = #"{"aps":{"alert":"a"},"n":1,"o":{"x":"y"}}"#
         let content = try NotificationContent(json)

@@ -3,7 +3,7 @@ import PushmillPayload
 import PushmillTestSupport
 import Testing
 
-/// Broken input through reading, editing and rendering: nothing may trap, and what comes out must be sound.
+/// Mutated input through reading, editing and rendering: nothing may trap, and the output must be valid.
 @Suite("Mutated payloads")
 struct PayloadMutationTests {
     private static let lanes: UInt64 = 8
@@ -14,7 +14,7 @@ struct PayloadMutationTests {
         #"{ "aps" : {"alert":{"loc-key":"K","loc-args":["a",1],"subtitle":"s" } , "mutable-content":1.0 }, "":{"a/b":""} }"#,
     ]
 
-    @Test("never trap, and what was read is rendered sound after any edits", arguments: 0..<Self.lanes)
+    @Test("Mutated payloads never trap, and readable ones stay valid after any edits", arguments: 0..<Self.lanes)
     func mutated(seed: UInt64) throws {
         var generator = DocumentGenerator(seed: seed)
         var content = NotificationContent()

@@ -2,9 +2,9 @@ import PushmillPayload
 import PushmillTestSupport
 import Testing
 
-@Suite("Any document")
+@Suite("Random documents")
 struct PayloadPropertyTests {
-    @Test("comes out as it went in while nobody touches it", arguments: 0..<20)
+    @Test("A document without edits is rendered exactly as it was read", arguments: 0..<20)
     func untouched(seed: UInt64) throws {
         var generator = DocumentGenerator(seed: seed)
         var document = JSONDocument()
@@ -16,7 +16,7 @@ struct PayloadPropertyTests {
         }
     }
 
-    @Test("differs after edits only where it was edited", arguments: 0..<20)
+    @Test("An edited document differs only where it was edited", arguments: 0..<20)
     func edited(seed: UInt64) throws {
         var generator = DocumentGenerator(seed: seed)
         var document = JSONDocument()
@@ -33,7 +33,7 @@ struct PayloadPropertyTests {
         }
     }
 
-    @Test("is again what it was at the mark that it is rolled back to", arguments: 0..<20)
+    @Test("A document rolled back to a mark is as it was at the mark", arguments: 0..<20)
     func rolledBack(seed: UInt64) throws {
         var generator = DocumentGenerator(seed: seed)
         for _ in 0..<25 {
@@ -55,7 +55,7 @@ struct PayloadPropertyTests {
         }
     }
 
-    /// One random edit, on both.
+    /// Makes one random edit of both the document and the model.
     private func edit(
         _ document: inout JSONDocument, _ model: inout DocumentModel, _ paths: [[String]],
         _ generator: inout DocumentGenerator
@@ -80,7 +80,7 @@ struct PayloadPropertyTests {
         }
     }
 
-    /// What a pointer reads, from the edited document and from its text read anew, is what the model has there.
+    /// Pointers read the model's values, from the edited document and from its rendered text read again.
     private func expectSameValues(_ document: JSONDocument, _ model: DocumentModel, _ paths: [[String]]) throws {
         let again = try JSONDocument(document.text)
         for path in paths {

@@ -2,10 +2,10 @@ import PushmillPayload
 import PushmillTestSupport
 import Testing
 
-@Suite("A payload that is too large")
+@Suite("Shortening a payload that is too large")
 struct ShorteningTests {
     @Test(
-        "is cut at the end of a character, with an ellipsis",
+        "A text is cut at the end of a character, with an ellipsis",
         arguments: [
             ("abcdef", 1, "ab…"), ("abcdef", 3, "…"), ("ééééé", 1, "ééé…"), ("a👩‍👩‍👧‍👦b", 1, "a…"), ("ab🇩🇪🇫🇷", 1, "ab🇩🇪…"),
             ("abe\u{301}e\u{301}", 1, "ab…"),
@@ -20,7 +20,7 @@ struct ShorteningTests {
         #expect(content.renderedByteCount <= limit)
     }
 
-    @Test("loses the longest of its texts, and the next only if that was not enough")
+    @Test("The longest text is cut first, and the next one only if that is not enough")
     func longest() throws {
         let body = String(repeating: "b", count: 100)
         let title = String(repeating: "t", count: 90)
@@ -35,7 +35,7 @@ struct ShorteningTests {
             content.body == "…" && content.title == String(repeating: "t", count: 64) + "…" && content.subtitle == "s")
     }
 
-    @Test("is left as it was where no text can help")
+    @Test("A payload that cutting texts cannot make fit is left as it was")
     func impossible() throws {
         let json =
             "{\"aps\":{\"alert\":{\"title\":\"tttt\",\"body\":\"bb\"}},\"d\":\"\(String(repeating: "d", count: 50))\"}"
@@ -47,7 +47,7 @@ struct ShorteningTests {
         #expect(!content.isEdited)
     }
 
-    @Test("first loses escapes that are not needed")
+    @Test("Unneeded escapes are removed before text is cut")
     func escapes() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"\u043f\u0440\u0438\u0432\u0435\u0442"}}"#)
         expect(content.shorten(toFit: content.renderedByteCount - 24), is: true)
@@ -56,7 +56,7 @@ struct ShorteningTests {
         expect(content.rendered, is: #"{"aps":{"alert":"прив…"}}"#)
     }
 
-    @Test("keeps of its longest text what the others leave it without such escapes")
+    @Test("The longest text keeps the room that removing escapes from other texts frees")
     func escapesOfOthers() throws {
         let title = String(repeating: #"\u0442"#, count: 20)
         let body = String(repeating: "b", count: 130)
@@ -66,7 +66,7 @@ struct ShorteningTests {
         expect(content.body, is: String(repeating: "b", count: 17) + "…")
     }
 
-    @Test("does so where what would remain is less than a character", arguments: [163, 164])
+    @Test("Escapes in other texts are removed before the longest text is cut to nothing", arguments: [163, 164])
     func escapesOfOthersAtTheEdge(limit: Int) throws {
         let title = String(repeating: #"\u0442"#, count: 20)
         let body = String(repeating: "й", count: 65)
@@ -76,14 +76,14 @@ struct ShorteningTests {
         expect(content.body, is: String(repeating: "й", count: 40) + "…")
     }
 
-    @Test("that fits is not touched")
+    @Test("A payload that fits is not changed")
     func fits() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
         expect(content.shorten(toFit: content.renderedByteCount), is: true)
         #expect(!content.isEdited)
     }
 
-    @Test("a text keeps its key for the device")
+    @Test("A shortened text keeps its localization key for the device")
     func localized() throws {
         var content = try NotificationContent(#"{"aps":{"alert":{"body":"0123456789","loc-key":"K"}}}"#)
         expect(content.shorten(toFit: content.renderedByteCount - 4), is: true)

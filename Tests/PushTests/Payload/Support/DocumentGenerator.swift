@@ -1,6 +1,6 @@
 import PushmillTestSupport
 
-/// Makes documents with everything that RFC 8259 allows, and the paths of what is in them.
+/// Generates documents with everything that RFC 8259 allows, and the paths of their values.
 struct DocumentGenerator {
     var random: SeededGenerator
     private(set) var paths: [[String]] = []

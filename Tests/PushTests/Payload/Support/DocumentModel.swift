@@ -1,13 +1,13 @@
-/// A JSON document as its spelling: the plain counterpart of `JSONDocument`, written for clearness only.
+/// A JSON document by its spelling: the plain counterpart of `JSONDocument`, written only for clarity.
 indirect enum DocumentModel {
     case scalar(String)
     case container(Container)
 
     struct Container {
         let isObject: Bool
-        /// What the text had, in order.
+        /// The children in the text, in order.
         var children: [Child]
-        /// What edits have added.
+        /// The children that edits have added.
         var added: [Child] = []
         /// The white space of a container without children.
         var blank = ""
@@ -17,14 +17,14 @@ indirect enum DocumentModel {
     struct Child {
         var before = ""
         var name: String?
-        /// The name as it is spelled, the colon and what surrounds it; empty for an element.
+        /// The name as it is spelled, and the colon with the white space around it; empty for an element.
         var label = ""
         var value: DocumentModel
         var after = ""
         var isRemoved = false
     }
 
-    /// The text that is expected after the edits.
+    /// The expected text after the edits.
     var text: String {
         switch self {
         case .scalar(let spelling): return spelling
@@ -54,7 +54,7 @@ extension DocumentModel.Container {
         return brackets.0 + body + (children.last?.after ?? "") + brackets.1
     }
 
-    /// The live child that counts under this name, or at this position.
+    /// The child, not removed, that counts under this name or at this position.
     func place(_ token: String) -> WritableKeyPath<Self, DocumentModel.Child>? {
         let places =
             children.indices.map { \Self.children[$0] } + added.indices.map { \Self.added[$0] }
@@ -72,7 +72,7 @@ extension DocumentModel {
         return container[keyPath: place].value[path.dropFirst()]
     }
 
-    /// Sets what is there, or adds a member, with the objects missing on the way, or an element. False if it cannot.
+    /// Sets an existing value, or adds an element or a member, with missing objects on the way. False if impossible.
     mutating func set(_ spelling: String, at path: ArraySlice<String>) -> Bool {
         guard let token = path.first else {
             self = .scalar(spelling)

@@ -50,7 +50,7 @@ extension JSONPointer {
 }
 
 extension String {
-    /// Without white space at its ends.
+    /// Without leading and trailing white space.
     var trimmed: String {
         let isSpace: (Character) -> Bool = { $0.isWhitespace }
         return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())

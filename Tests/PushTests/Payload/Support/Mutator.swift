@@ -8,7 +8,7 @@ extension SeededGenerator {
         "99999999999999999999",
     ]
 
-    /// Changes one to four places: bytes flipped, put in, taken out, doubled, cut off, or a token of JSON put in.
+    /// Changes one to four places: flips, inserts, removes, doubles or cuts off bytes, or inserts a JSON token.
     mutating func mutate(_ bytes: inout [UInt8]) {
         for _ in 0..<Int.random(in: 1...4, using: &self) {
             let at = Int.random(in: 0...bytes.count, using: &self)
