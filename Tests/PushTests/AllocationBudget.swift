@@ -1,15 +1,15 @@
-/// How many times the Swift runtime may allocate for one message, once every buffer has its size.
+/// How many times the Swift runtime may allocate for one message, once all buffers have grown to their size.
 enum AllocationBudget {
     /// Gate, read, three edits of text and render.
     static let payload = 0
-    /// Decrypting a field, by any form without key agreement.
+    /// Decrypting a field in any form without key agreement.
     static let decrypt = 0
-    /// From the input's headers and gate to the output's, with four stages that change nothing.
+    /// From the input's headers and gate to the output's headers, with four stages that change nothing.
     static let chain = 0
-    /// One text localized.
+    /// Localizing one text.
     static let localize = 0
 
-    /// Only optimised code is held to them: `swift test -c release`.
+    /// The budgets hold only for optimized code: `swift test -c release`.
     static var holds: Bool {
         #if DEBUG
             false

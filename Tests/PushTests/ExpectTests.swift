@@ -1,9 +1,9 @@
 import PushmillTestSupport
 import Testing
 
-@Suite("What tests compare by")
+@Suite("Comparisons in tests")
 struct ExpectTests {
-    @Test("A comparison that does not hold is an issue, with both values, the comment, and where it was made")
+    @Test("A failed comparison is an issue with both values, the comment and the source location")
     func differs() {
         withKnownIssue {
             expect("a\n", is: "b", "of \(2)")
