@@ -105,7 +105,7 @@ struct KeyRotationTests {
             try await expect(stages(fixture, 0), is: "decrypt=failed:no-key")
         }
 
-        // A pair without a name, as one key for web push needs none.
+        // A pair without a name: a single web push key needs none.
         let pair = try KeyGenerator.text(.webPush, name: nil)
         let revokedPair = pair.dropLast() + #","revoked":true}"#
         let folder = try TemporaryFolder()
@@ -241,7 +241,7 @@ struct KeyRotationTests {
         let without = KeyRing.of(keys[1], replacing: second, until: nil, revoked: [revoked])
         expect(without.keys.map(ObjectIdentifier.init), is: second.keys.map(ObjectIdentifier.init))
         #expect(without.formers.map(\.ring.keys.isEmpty) == [true] && without.formers.map(\.until) == [until])
-        // Another name, use, or other bytes are another key.
+        // A different name, use or secret makes a different key.
         let first = try #require(keys[0].first)
         let renamed = DecryptionKey(name: "other", use: first.use, secret: first.secret)
         let reused = DecryptionKey(name: first.name, use: .gcm256, secret: first.secret)
