@@ -1,30 +1,30 @@
 import Glibc
 
-/// A server of media in a process of its own: `Tests/interop/media_server.py` says what its paths do.
+/// A media server in its own process; `Tests/interop/media_server.py` defines what its paths do.
 package final class MediaServer: Sendable {
     package let port: Int
     private let process: pid_t
-    /// Of its log, which has no name any more: a server that all tests share lives until their process ends.
+    /// The log, already unlinked: the server that all tests share lives until their process ends.
     private let log: Int32
     nonisolated(unsafe) private let output: UnsafeMutablePointer<FILE>
 
-    /// One that every test may use, each with paths of its own.
+    /// A server for all tests, each of which uses its own paths.
     package static let shared = try? MediaServer()
 
-    /// `certificate`: with its key, for TLS.
+    /// `certificate`: a PEM file that also holds the key, for TLS.
     package convenience init(certificate: String? = nil) throws {
         let options = certificate.map { " --certificate '\($0)'" } ?? ""
         try self.init("python3 '\(Self.scripts)/media_server.py'\(options)")
     }
 
-    /// Speaks HTTP/2 and answers, but for the first, when so many requests are open on a connection:
-    /// `Tests/interop/h2_server.py`.
+    /// Speaks HTTP/2. On each connection it answers the first request at once, the others only when `count` of them are
+    /// open: see `Tests/interop/h2_server.py`.
     package convenience init(certificate: String, together count: Int) throws {
         try self.init(
             "'\(Self.python)' '\(Self.scripts)/h2_server.py' --certificate '\(certificate)' --together \(count)")
     }
 
-    /// Whether there is one that speaks HTTP/2: `deploy/test` installs what it needs.
+    /// True if Python has `h2`, which the HTTP/2 server needs and `deploy/test` installs.
     package static var speaksHTTP2: Bool { system("'\(python)' -c 'import h2' 2>/dev/null") == 0 }
 
     private init(_ program: String) throws {
@@ -59,7 +59,7 @@ package final class MediaServer: Sendable {
         "\(scheme)://\(host):\(port)\(path)"
     }
 
-    /// What was asked for, a line for each request: the target, and the headers that matter.
+    /// One line per request: the target, and the headers that matter.
     package var requests: [Substring] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)

@@ -1,7 +1,7 @@
 import Glibc
 package import Testing
 
-/// Runs each test of a suite on a thread of the suite's own: what waits for brokers must not wait on the few threads that
+/// Runs each test of a suite on threads of its own: a test that waits for brokers must not block the few threads that
 /// all other tests share.
 package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
     package let isRecursive = true

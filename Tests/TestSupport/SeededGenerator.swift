@@ -12,10 +12,10 @@ package struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// True once in `count` times.
+    /// True in one of `count` calls on average.
     package mutating func once(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 
-    /// True so many times in a hundred.
+    /// True in `percent` of a hundred calls on average.
     package mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 
     package mutating func pick<T>(_ choices: [T]) -> T { choices[Int.random(in: choices.indices, using: &self)] }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A disk of 8 MB that can be filled, gone with the value.
+/// A disk of 8 MB that a test can fill; unmounted when the value is released.
 package final class SmallDisk: Sendable {
     package let folder: TemporaryFolder
     private var ballast: String { "\(folder.path)/ballast" }
@@ -15,7 +15,7 @@ package final class SmallDisk: Sendable {
     deinit { umount2(folder.path, Int32(MNT_DETACH)) }
 
     package func fill() throws {
-        // A child of another test would keep its room.
+        // O_CLOEXEC: a child process of another test would keep the space of the deleted file.
         let descriptor = open(ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SystemFailure(errno) }
         defer { close(descriptor) }

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A folder of a test's own, removed with the value and everything in it.
+/// A test's own folder, removed with its contents when the value is released.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -17,13 +17,13 @@ package final class TemporaryFolder: Sendable {
     private static func clear(_ folder: String) {
         for name in names(in: folder) {
             let path = "\(folder)/\(name)"
-            // Not empty, if it is a folder.
+            // A folder that is not empty cannot be removed.
             if remove(path) != 0 { clear(path) }
         }
         rmdir(folder)
     }
 
-    /// Everything in it.
+    /// The names of all entries, sorted.
     package var names: [String] { Self.names(in: path) }
 
     private static func names(in path: String) -> [String] {
@@ -39,13 +39,13 @@ package final class TemporaryFolder: Sendable {
         return names.sorted()
     }
 
-    /// The path of a file with this text.
+    /// Returns the path of the file.
     @discardableResult
     package func write(_ text: String, to name: String, mode: UInt32 = 0o600) throws -> String {
         try write(Array(text.utf8), to: name, mode: mode)
     }
 
-    /// Writes as editors and orchestrators do, by renaming: the file is never half there. Gives its path.
+    /// Writes and then renames, as editors and orchestrators do: the file is never half written. Returns its path.
     @discardableResult
     package func write(_ bytes: [UInt8], to name: String, mode: UInt32 = 0o600) throws -> String {
         let file = "\(path)/\(name)"
@@ -61,10 +61,10 @@ package final class TemporaryFolder: Sendable {
         guard mkdir("\(path)/\(name)", 0o700) == 0 else { throw SystemFailure(errno) }
     }
 
-    /// Waits until its names are as they should be: the system tells of every change.
+    /// Waits until `isRight` accepts the names of the entries; inotify reports every change.
     package func wait(_ isRight: @escaping @Sendable ([String]) -> Bool) async throws {
         try await withCheckedThrowingContinuation { continuation in
-            // Tests share few threads: what blocks has one of its own.
+            // Tests share few threads, so a blocking wait gets its own.
             DispatchQueue(label: "pushmill.test.folder").async {
                 continuation.resume(with: Result { try self.watch(until: isRight) })
             }
@@ -85,7 +85,7 @@ package final class TemporaryFolder: Sendable {
         }
     }
 
-    /// When it was read and changed last.
+    /// Sets the times of the last access and the last change.
     package func setTime(of name: String, _ seconds: Int, nanoseconds: Int = 0) throws {
         let time = timespec(tv_sec: seconds, tv_nsec: nanoseconds)
         guard utimensat(AT_FDCWD, "\(path)/\(name)", [time, time], 0) == 0 else { throw SystemFailure(errno) }
@@ -93,7 +93,7 @@ package final class TemporaryFolder: Sendable {
 
     package func delete(_ name: String) { unlink("\(path)/\(name)") }
 
-    /// Who may read and write it; of the folder itself where the name is empty.
+    /// The permission bits of a file, or of the folder itself if the name is empty.
     package func mode(of name: String) throws -> UInt32 {
         var status = stat()
         guard stat("\(path)/\(name)", &status) == 0 else { throw SystemFailure(errno) }
@@ -103,7 +103,7 @@ package final class TemporaryFolder: Sendable {
 
 private let mask = Mutex(())
 
-/// Runs the body where the process's mask takes nothing from the modes of new files. One at a time: it is for all threads.
+/// Runs the body with a umask of 0. One body at a time: the umask belongs to the whole process.
 package func withoutFileMask<Result>(_ body: () throws -> Result) rethrows -> Result {
     try mask.withLock { _ in
         let before = umask(0)
