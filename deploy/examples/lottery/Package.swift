@@ -4,15 +4,15 @@ import PackageDescription
 let package = Package(
     name: "lottery",
     dependencies: [
-        // Yours is a URL and a version.
+        // In your own package this is a URL and a version.
         .package(name: "pushmill", path: "../../.."),
-        // What else a team has: the module that its producers send draws with.
+        // Another package of the same team: its producers send draws with this module.
         .package(path: "../neighbour"),
     ],
     targets: [
         .executableTarget(
             name: "Lottery", dependencies: [.product(name: "Pushmill", package: "pushmill")],
-            // What one thread allocates another frees: the C library's allocator costs half as much again.
+            // One thread frees what another allocated: with the C library's allocator that costs half as much again.
             linkerSettings: [.linkedLibrary("jemalloc")]),
         .testTarget(
             name: "LotteryTests",

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package as any team may have it, with a module of a common name: modules of a library must not have one.
+// A package of another team, with a module of a common name: a library's own modules must not have such names.
 let package = Package(
     name: "neighbour",
     products: [.library(name: "Kafka", targets: ["Kafka"])],

@@ -4,13 +4,13 @@ import PackageDescription
 let package = Package(
     name: "profile",
     dependencies: [
-        // Yours is a URL and a version.
+        // In your own package this is a URL and a version.
         .package(name: "pushmill", path: "../../..")
     ],
     targets: [
         .executableTarget(
             name: "Profile", dependencies: [.product(name: "Pushmill", package: "pushmill")],
-            // What one thread allocates another frees: the C library's allocator costs half as much again.
+            // One thread frees what another allocated: with the C library's allocator that costs half as much again.
             linkerSettings: [.linkedLibrary("jemalloc")]),
         .testTarget(
             name: "ProfileTests", dependencies: ["Profile", .product(name: "PushmillTesting", package: "pushmill")]),

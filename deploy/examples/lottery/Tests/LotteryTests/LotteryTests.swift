@@ -18,14 +18,14 @@ struct LotteryTests {
         #expect(result.body == "4 of 6: you have won!")
     }
 
-    @Test("Who has no ticket is told of the draw, and counted")
+    @Test("A recipient without a ticket is told of the draw and counted as no-ticket")
     func withoutTicket() async {
         let result = await test.run(draw.value, recipient: "carla")
         #expect(result.stages == ["lottery": .word("no-ticket")])
         #expect(result.body == "Today's numbers are out.")
     }
 
-    @Test("What is no draw stays as it came, byte for byte")
+    @Test("A payload that is not a draw stays unchanged, byte for byte")
     func other() async {
         let payload = #"{ "aps": {"alert":"Hello", "mutable-content":1}, "numbers": [] }"#
         let result = await test.run(payload, recipient: "anna")
@@ -33,14 +33,14 @@ struct LotteryTests {
         #expect(result.payload == payload)
     }
 
-    @Test("When time is up, the text tells nobody of a prize that nobody has looked for")
+    @Test("At the deadline the text announces the draw and promises no prize")
     func late() async {
         let result = await test.expire(draw.value, recipient: "anna")
         #expect(result.summary == "best-attempt: lottery=expired")
         #expect(result.body == "Today's numbers are out.")
     }
 
-    @Test("What is no draw stays as it came also when time is up")
+    @Test("A payload that is not a draw stays unchanged at the deadline too")
     func lateOther() async {
         let payload = #"{"aps":{"alert":"Hello","mutable-content":1}}"#
         let result = await test.expire(payload, recipient: "anna")
@@ -48,7 +48,7 @@ struct LotteryTests {
         #expect(result.payload == payload)
     }
 
-    @Test("The sample is a whole configuration")
+    @Test("The sample is a complete configuration")
     func sample() async throws {
         let test = try await StageTest(configurationFile: "../../Sample/lottery.yaml", stages: [LotteryStage.entry])
         #expect(await test.run(draw.value, recipient: "anna").body == "4 of 6: you have won!")
@@ -62,7 +62,7 @@ struct LotteryTests {
         #expect(error.map { "\($0)" }?.contains("stages.lottery.tickets") == true)
     }
 
-    @Test("What came out comes out: swift test with PUSHMILL_TEST_UPDATE=1 takes over what has changed")
+    @Test("Results match the golden files; PUSHMILL_TEST_UPDATE=1 updates the files instead")
     func golden() async throws {
         #expect(try await test.changes(in: "Golden") == [])
     }

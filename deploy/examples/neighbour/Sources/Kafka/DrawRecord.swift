@@ -1,4 +1,4 @@
-/// What a producer sends to the topic `draws` when numbers are drawn: one record for each recipient.
+/// A record that a producer sends to the topic `draws` when numbers are drawn: one for each recipient.
 public struct DrawRecord: Sendable {
     public let key: String
     public let value: String

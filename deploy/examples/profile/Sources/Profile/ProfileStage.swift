@@ -2,15 +2,15 @@ import Foundation
 import FoundationNetworking
 import Pushmill
 
-/// The push says who sends a message by an identifier alone; this stage asks a service for the sender's name and makes it
-/// the title. It waits for another machine, so it is a `Stage`: others' messages go on meanwhile.
+/// The push names the sender by an identifier alone; this stage asks a service for the sender's name and makes it the
+/// title. It waits for another machine, so it is a `Stage`: other recipients' messages go on meanwhile.
 struct ProfileStage: Stage {
     let name = "profile"
     var results: [StageResult] { [.word("unknown"), .failed("unavailable"), .failed("malformed")] }
 
-    /// `GET` below it has `{"name": "Zoë Martin"}`, or 404.
+    /// `GET` of a path below it returns `{"name": "Zoë Martin"}`, or 404.
     let service: URL
-    /// Who sends where nobody knows better.
+    /// The title if the sender's name is unknown.
     let fallback: String
     private let session: URLSession
 
@@ -18,17 +18,17 @@ struct ProfileStage: Stage {
         self.service = service
         self.fallback = fallback
         let configuration = URLSessionConfiguration.ephemeral
-        // As many requests at once as there are messages: one that hangs holds up no other.
+        // As many requests at once as there are messages: a request that hangs delays no other.
         configuration.httpMaximumConnectionsPerHost = 1000
         session = URLSession(configuration: configuration)
     }
 
-    /// Spares messages without a sender the way to a thread for what waits.
+    /// Spares messages without a sender the hop to the pool of threads that may block.
     func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) -> StageResult? {
         sender(in: content) == nil ? .skipped : nil
     }
 
-    /// The request needs no time-out: at the end of the stage's budget, or at the deadline, the task is cancelled, and the
+    /// The request needs no timeout: at the end of the stage's budget, or at the deadline, the task is canceled, and the
     /// request with it.
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
         guard let sender = sender(in: content) else { return .skipped }
@@ -65,11 +65,11 @@ struct ProfileStage: Stage {
 
     private func sender(in content: NotificationContent) -> String? {
         let sender = JSONPointer("/from").flatMap(content.string)
-        // The service itself and what is above it are nobody.
+        // These would name the service itself or a path above it, not a sender.
         return ["", ".", ".."].contains(sender) ? nil : sender
     }
 
-    /// An error that is thrown would undo the title too.
+    /// A thrown error would undo the title too.
     private func fail(_ content: inout NotificationContent, _ reason: StaticString) -> StageResult {
         content.title = fallback
         return .failed(reason)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A service on loopback: answers each request with a status and a body, or never.
+/// A service on loopback that answers each request with a status and a body, or never.
 final class ProfileServer: Sendable {
     enum Event: Sendable, Equatable {
         case asked(String)
-        /// The client has closed its connection before there was an answer.
+        /// The client closed its connection before it got an answer.
         case left
     }
 
@@ -41,7 +41,7 @@ final class ProfileServer: Sendable {
     /// Ends the thread that accepts.
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// Waits until it has happened. Earlier events are passed over.
+    /// Waits for the event and discards earlier ones.
     func wait(for event: Event) async {
         for await next in events where next == event { return }
     }

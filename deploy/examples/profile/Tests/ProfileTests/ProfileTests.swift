@@ -22,7 +22,7 @@ struct ProfileTests {
         #expect(result.body == "See you at 12")
     }
 
-    @Test("An identifier is one component of the path, whatever is in it")
+    @Test("An identifier stays one path component, whatever characters it contains")
     func escaping() async throws {
         let server = try ProfileServer { path in (200, #"{"name":"\#(path)"}"#) }
         let result = await StageTest(try stage(server)).run(message.replacing("c1", with: "../admin?a=b c"))
@@ -30,7 +30,7 @@ struct ProfileTests {
     }
 
     @Test(
-        "Where the service does not know or does not answer as it should, the fallback is shown and the reason counted",
+        "If the service has no valid answer, the stage shows the fallback and counts the reason",
         arguments: [
             (404, "", "unknown"), (500, "", "failed:unavailable"), (200, "<html>", "failed:malformed"),
             (200, #"{"name":""}"#, "failed:malformed"),
@@ -45,28 +45,28 @@ struct ProfileTests {
         #expect(stage.results.map(\.description).contains(result), "metrics would not have it from the start")
     }
 
-    @Test("A service that is down is a failure with its fallback")
+    @Test("If the service is down, the stage fails and shows the fallback")
     func down() async throws {
-        // Where nobody listens.
+        // Nothing listens there.
         let service = try #require(URL(string: "http://127.0.0.1:1/"))
         let result = await StageTest(ProfileStage(service: service)).run(message)
         #expect(result.summary == "modified: profile=failed:unavailable")
         #expect(result.title == "Someone")
     }
 
-    @Test("At the deadline the request is cancelled and the fallback shown", .timeLimit(.minutes(1)))
+    @Test("At the deadline the request is canceled and the fallback shown", .timeLimit(.minutes(1)))
     func deadline() async throws {
         let server = try ProfileServer { _ in nil }
         let test = StageTest(try stage(server))
         let result = await test.expire(message) { await server.wait(for: .asked("/profiles/c1")) }
         #expect(result.summary == "best-attempt: profile=expired")
         #expect(result.title == "Someone")
-        // Its connection is closed, and not because the session is gone.
+        // The connection is closed although the session still exists.
         await server.wait(for: .left)
         withExtendedLifetime(test) {}
     }
 
-    @Test("At the end of its budget the stage alone is given up", .timeLimit(.minutes(1)))
+    @Test("When its budget ends, only this stage is given up", .timeLimit(.minutes(1)))
     func budget() async throws {
         let server = try ProfileServer { _ in nil }
         let test = try await StageTest(
@@ -85,7 +85,7 @@ struct ProfileTests {
         withExtendedLifetime(test) {}
     }
 
-    @Test("A message that is late for its turn asks nobody")
+    @Test("A message whose deadline has passed sends no request")
     func late() async throws {
         let server = try ProfileServer { _ in
             Issue.record("it was asked")
@@ -96,7 +96,7 @@ struct ProfileTests {
         #expect(result.title == "Someone")
     }
 
-    @Test("A message without a sender stays as it came")
+    @Test("A message without a sender stays unchanged")
     func withoutSender() async throws {
         let server = try ProfileServer { _ in nil }
         let payload = #"{ "aps": {"alert":"Hello", "mutable-content":1} }"#
@@ -105,7 +105,7 @@ struct ProfileTests {
         #expect(result.payload == payload)
     }
 
-    @Test("The sample is a whole configuration, and a service that is no URL is refused with its place")
+    @Test("The sample is a complete configuration, and a service that is not a URL is refused")
     func settings() async throws {
         _ = try await StageTest(configurationFile: "../../Sample/profile.yaml", stages: [ProfileStage.entry])
         let error = await #expect(throws: (any Error).self) {
