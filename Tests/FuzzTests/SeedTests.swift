@@ -2,12 +2,12 @@ import FoundationEssentials
 import PushmillTestSupport
 import Testing
 
-/// What `deploy/fuzz` begins with, and what it has found: each goes through its target, whole and cut short.
+/// The inputs that `deploy/fuzz` starts from, and its past findings: each runs through its target, whole and cut short.
 @Suite("Seeds of the fuzz targets")
 struct SeedTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().path + "/Seeds"
 
-    @Test("Every seed keeps its target's promises, and so does a part of it", arguments: FuzzTargets.names)
+    @Test("A target's promises hold for each of its seeds, whole or cut short", arguments: FuzzTargets.names)
     func seeds(name: String) throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: "\(Self.folder)/\(name)").sorted()
         #expect(!names.isEmpty)
@@ -21,12 +21,12 @@ struct SeedTests {
         }
     }
 
-    @Test("Every folder of seeds belongs to a target")
+    @Test("Every target has a folder of seeds, and every folder has a target")
     func folders() throws {
         expect(Set(try FileManager.default.contentsOfDirectory(atPath: Self.folder)), is: Set(FuzzTargets.names))
     }
 
-    @Test("The ciphertexts among the seeds open")
+    @Test("Every ciphertext seed that is not named as bad opens to the sealed text")
     func ciphertexts() throws {
         let target = try CiphertextTarget("ciphertext")
         let folder = "\(Self.folder)/ciphertext"

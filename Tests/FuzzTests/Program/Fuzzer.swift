@@ -1,9 +1,9 @@
 import Glibc
 
-// Of one thread: libFuzzer calls from its main one.
+// Used by one thread only: libFuzzer calls from its main thread.
 nonisolated(unsafe) private var target: (any FuzzTarget)?
 
-/// Called by libFuzzer for each input. What ends the process is a finding, and the input is kept.
+/// libFuzzer calls this for each input. An input that ends the process is a finding, and libFuzzer keeps it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
     do {
@@ -16,7 +16,7 @@ public func testOneInput(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The one that `PUSHMILL_FUZZ_TARGET` names.
+/// The target that `PUSHMILL_FUZZ_TARGET` names.
 private func chosen() throws -> (any FuzzTarget)? {
     let name = getenv("PUSHMILL_FUZZ_TARGET").map { String(cString: $0) } ?? ""
     if let target = try FuzzTargets.make(name) { return target }

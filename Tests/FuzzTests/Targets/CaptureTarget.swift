@@ -3,7 +3,7 @@ import PushmillStores
 
 @testable import PushmillReplay
 
-/// A record of a capture can be held against others, redacted, shown and, if it is a dead letter, sent back.
+/// A record of a capture can be compared with others, redacted, shown and, if it is a dead letter, sent back.
 final class CaptureTarget: FuzzTarget {
     static let names = ["capture"]
 
@@ -24,7 +24,7 @@ final class CaptureTarget: FuzzTarget {
         }
     }
 
-    /// As a baseline does.
+    /// The record survives writing and reading as a baseline does it.
     private func keep(_ record: RecordEnvelope) throws {
         let place = record.source ?? OutputPlace(record)
         let kept = try BaselineLine.read(BaselineLine.bytes(of: record, from: place), from: place)

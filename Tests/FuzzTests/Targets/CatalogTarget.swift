@@ -1,6 +1,6 @@
 @testable import PushmillLocalization
 
-/// Any file is translations or a list of problems, and what was read localizes with any arguments.
+/// Any file reads as translations or as a list of problems, and the translations localize with any arguments.
 final class CatalogTarget: FuzzTarget {
     static let names = ["strings", "stringsdict", "xcstrings"]
 

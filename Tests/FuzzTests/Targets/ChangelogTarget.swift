@@ -2,10 +2,10 @@ import PushmillEngine
 import PushmillPayload
 import PushmillStores
 
-/// A record of the changelog is refused with a reason, or is the very bytes that its count is written as, but for what the
-/// next version may have beside it.
+/// A changelog record is refused with a reason, or its count is written as the same bytes, apart from what the next
+/// version may add after the count.
 ///
-/// The first byte of the input is the length of the key, the value is the rest.
+/// The first byte of the input is the length of the key; the key and the value follow.
 final class ChangelogTarget: FuzzTarget {
     static let names = ["changelog"]
 
@@ -35,7 +35,7 @@ final class ChangelogTarget: FuzzTarget {
         let parts = bytes + [UInt8(ascii: " ")]
         try promise(
             !isNext || value == bytes || value?.starts(with: parts) == true, "another count when it is written anew")
-        // Nobody's account has none.
+        // A count of 0, or of an account without a recipient, has no line.
         let isShown = state.count > 0 && !key.starts(with: [0, 0, 0, 0])
         try promise(Self.lines(of: view) == (isShown ? 1 : 0), "not one line")
     }
@@ -50,7 +50,7 @@ final class ChangelogTarget: FuzzTarget {
         }
     }
 
-    /// Each of them JSON.
+    /// The number of exported lines, each of which must be JSON.
     private static func lines(of view: ChangelogView) throws -> Int {
         var text: [UInt8] = []
         let count = view.exportLines { text += $0 }

@@ -1,9 +1,9 @@
 @testable import PushmillCiphers
 
-/// No ciphertext opens to anything but what was sealed, and what opens once opens again.
+/// An authenticated ciphertext opens only to the sealed text; any other opens to text, and to the same text every time.
 final class CiphertextTarget: FuzzTarget {
     static let names = ["ciphertext"]
-    /// What is in each of the seeds.
+    /// The plaintext of every seed.
     static let sealed = Array("hello, hello".utf8)
 
     private let authenticated = Decryptor([.jwe, .aesGCM, .chaCha20, .webPush], .sha256)
@@ -27,12 +27,12 @@ final class CiphertextTarget: FuzzTarget {
         scratch.clear()
     }
 
-    /// Whether it opens to what was sealed.
+    /// True if the bytes open to the sealed text.
     func opens(_ bytes: [UInt8]) throws -> Bool {
         try open(bytes, any) == Self.sealed || open(bytes, older, SampleKeys.draft) == Self.sealed
     }
 
-    /// With whichever of the keys that fit it.
+    /// Tries each key that fits the ciphertext.
     private func open(
         _ bytes: [UInt8], _ decryptor: Decryptor, _ draft: WebPushForm.Draft? = nil
     ) throws -> [UInt8]? {
@@ -42,7 +42,7 @@ final class CiphertextTarget: FuzzTarget {
         return nil
     }
 
-    /// Raw ciphertexts say nothing of their cipher.
+    /// Raw ciphertexts do not name their cipher, so three of the sample keys fit them.
     private static let mostThatFit = 3
 
     private func open(

@@ -2,7 +2,7 @@ import PushmillStages
 
 @testable import Pushmill
 
-/// Any file is a configuration that can be shown, or a list of problems.
+/// Any file reads as a configuration that can be shown, or as a list of problems.
 final class ConfigurationTarget: FuzzTarget {
     static let names = ["configuration"]
 

@@ -2,8 +2,7 @@ import PushmillStages
 
 @testable import PushmillStores
 
-/// A line of contacts, or the key and the value of a record, is an id with a name that is found again, or is refused with
-/// a reason.
+/// A line of contacts is an ID with a name that is found again, or it is refused with a reason.
 final class ContactTarget: FuzzTarget {
     static let names = ["contacts"]
 

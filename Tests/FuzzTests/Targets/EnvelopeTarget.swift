@@ -1,6 +1,6 @@
 import PushmillPayload
 
-/// A line is refused, or what was read of it comes back from the line that it is written as.
+/// A line is refused, or its record can be written as a line and reads back the same.
 final class EnvelopeTarget: FuzzTarget {
     static let names = ["envelope"]
 

@@ -1,15 +1,15 @@
-/// A reader of outside input that is given any bytes: beside not trapping, it says what must hold of what it has read.
+/// Gives any bytes to a reader of outside input, which must not trap, and states what must hold for the result.
 protocol FuzzTarget: AnyObject {
-    /// The names of the targets that it serves; each has a folder of that name under `Seeds`.
+    /// The names of the targets that this type serves; each has a folder of that name under `Seeds`.
     static var names: [String] { get }
 
     init(_ name: String) throws
 
-    /// Throws where something does not hold; bytes that are refused are an ordinary end.
+    /// Throws if a promise does not hold; a reader may refuse bytes without breaking one.
     func run(_ bytes: [UInt8]) throws
 }
 
-/// What was promised of a reader, and is not so.
+/// A promise about a reader that does not hold.
 struct BrokenPromise: Error, CustomStringConvertible {
     let description: String
 }
@@ -29,7 +29,7 @@ enum FuzzTargets {
 
     static var names: [String] { all.flatMap { $0.names } }
 
-    /// Nil where there is no such target.
+    /// Nil if there is no such target.
     static func make(_ name: String) throws -> (any FuzzTarget)? {
         try all.first { $0.names.contains(name) }?.init(name)
     }

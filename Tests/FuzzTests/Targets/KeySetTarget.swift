@@ -1,6 +1,6 @@
 @testable import PushmillCiphers
 
-/// A key set is keys that can be used and names of those that cannot, or it is refused.
+/// A key set gives keys that can be used and the names of those that cannot, or it is refused.
 final class KeySetTarget: FuzzTarget {
     static let names = ["keys"]
 

@@ -3,7 +3,7 @@ import PushmillTestSupport
 
 @testable import PushmillMedia
 
-/// Media is told by its first bytes, in whatever pieces they come.
+/// The media type depends on the first bytes only, in whatever pieces they arrive.
 final class MediaTarget: FuzzTarget {
     static let names = ["media"]
 

@@ -2,7 +2,7 @@ import PushmillPayload
 
 @testable import PushmillEngine
 
-/// Metadata with any body is an ordered set that can be written again, or is refused.
+/// Offset metadata with any body gives an ordered set that can be written again, or is refused.
 final class OffsetTarget: FuzzTarget {
     static let names = ["offsets"]
     private static let base: Int64 = 77
@@ -10,7 +10,7 @@ final class OffsetTarget: FuzzTarget {
     init(_ name: String) {}
 
     func run(_ bytes: [UInt8]) throws {
-        // As it came, and as the body of a text of ours whose checksum fits.
+        // As it is, and as the body of metadata in our format with a valid checksum.
         try read(String(decoding: bytes, as: UTF8.self))
         let checksum = OffsetMetadata.checksum(of: bytes)
         let sum = (0..<OffsetMetadata.checksumSize).map { UInt8(truncatingIfNeeded: checksum >> UInt32(8 * $0)) }

@@ -1,7 +1,7 @@
 import PushmillPayload
 import PushmillTestSupport
 
-/// What was read is rendered as it came, stays sound after any edits, and comes back by a rollback.
+/// A payload renders to its own bytes, stays valid after any edits, and is restored by a rollback.
 final class PayloadTarget: FuzzTarget {
     static let names = ["payload"]
 

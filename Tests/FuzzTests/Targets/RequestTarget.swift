@@ -2,10 +2,10 @@ import FoundationEssentials
 
 @testable import PushmillTelemetry
 
-/// Every request has an answer of a known kind, and none of a protected page without the token.
+/// Every request gets one of the known statuses, and no protected page is served without the token.
 ///
-/// The input is lines: method, path, query, `Accept`, `Authorization`; the body is the rest. How a request is told apart
-/// from its bytes is libmicrohttpd's.
+/// The input is lines: method, path, query, `Accept`, `Authorization`; the rest is the body. libmicrohttpd, not this target,
+/// parses the bytes of a request.
 final class RequestTarget: FuzzTarget {
     static let names = ["requests"]
     private static let secret = "s3cret"
@@ -44,7 +44,7 @@ final class RequestTarget: FuzzTarget {
         if case .stream(let stream) = response.body { try drain(stream) }
     }
 
-    /// What is sent ends in the token, plainly or behind a name in base64.
+    /// True if the header ends in the token, in plain text or in base64 after a user name.
     private static func hasToken(_ authorization: String?) -> Bool {
         guard let word = authorization?.split(separator: " ", maxSplits: 1).last else { return false }
         if word == secret { return true }

@@ -1,10 +1,10 @@
 @testable import PushmillCiphers
 
-/// The key set that the ciphertexts among the seeds were sealed with, at least one key for each use.
+/// The key set that the ciphertext seeds were sealed with, at least one key for each use.
 enum SampleKeys {
     static let ring = KeyRing((try? KeySetReader(Array(text.utf8)).keys) ?? [])
 
-    /// What came beside the seed in web push's older form.
+    /// The values that accompany the seed in web push's older form.
     static let draft = WebPushForm.Draft(
         point: bytes("BDVEvROp5ZdIFqEtHzBUwi8ock3ewWNjLgESJKeOJWWEFCv_hkYG1Q3M3rW9EeFLJQ9L9zGKlt42i7vgjUSnrog"),
         salt: bytes("ryRp5bHx4WaAAYLIup4hyw"))

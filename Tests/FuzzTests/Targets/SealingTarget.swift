@@ -1,6 +1,6 @@
 @testable import PushmillCiphers
 
-/// Any text comes back from each form; what is no text does not.
+/// Any text opens again after it was sealed in any form; bytes that are not text do not open.
 final class SealingTarget: FuzzTarget {
     static let names = ["sealing"]
 

@@ -1,6 +1,6 @@
 @testable import PushmillKafka
 
-/// Statistics tell of partitions and brokers that there can be.
+/// Statistics name only partitions and brokers that can exist, the brokers in order.
 final class StatisticsTarget: FuzzTarget {
     static let names = ["statistics"]
 

@@ -3,7 +3,7 @@ import PushmillStages
 
 @testable import PushmillMedia
 
-/// A URL, given or redirected to, is refused, or is one that reads the same again and names the host that was checked.
+/// A URL, given or redirected to, is refused, or it reads back the same and names the host that was checked.
 final class URLTarget: FuzzTarget {
     static let names = ["urls"]
 
@@ -44,13 +44,13 @@ final class URLTarget: FuzzTarget {
             "a host or a port that nobody has named")
         try promise(settings.allowsHTTP || address.isSecure, "not encrypted")
         try promise(address.text.utf8.starts(with: scheme.utf8), "another scheme than it says")
-        // By bytes: what follows may make one character of a slash and itself.
+        // By bytes: a combining character after a slash would form one `Character` with it.
         let bytes = address.text.utf8.dropFirst(scheme.utf8.count).prefix { !"/?#".utf8.contains($0) }
         let authority = String(decoding: bytes, as: UTF8.self)
         try promise(Self.host(of: authority) == address.host, "\(authority) is not the host that was checked")
     }
 
-    /// Without the port, and without the zone of an address.
+    /// Without the port and without the zone of an IPv6 address.
     private static func host(of authority: String) -> String {
         guard authority.hasPrefix("[") else { return authority.prefix { $0 != ":" }.lowercased() }
         return authority.prefix { $0 != "]" && $0 != "%" }.lowercased() + "]"

@@ -28,8 +28,8 @@ struct ProfileStage: Stage {
         sender(in: content) == nil ? .skipped : nil
     }
 
-    /// The request needs no timeout: at the end of the stage's budget, or at the deadline, the task is canceled, and the
-    /// request with it.
+    /// The request needs no timeout: at the end of the stage's budget, or at the deadline, the task is canceled, and
+    /// the request with it.
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
         guard let sender = sender(in: content) else { return .skipped }
         let answer: (data: Data, response: URLResponse)
