@@ -4,8 +4,8 @@ import FoundationEssentials
 
 /// Every request gets one of the known statuses, and no protected page is served without the token.
 ///
-/// The input is lines: method, path, query, `Accept`, `Authorization`; the rest is the body. libmicrohttpd, not this target,
-/// parses the bytes of a request.
+/// The input is lines: method, path, query, `Accept`, `Authorization`; the rest is the body. Parsing the bytes of a
+/// request is libmicrohttpd's work.
 final class RequestTarget: FuzzTarget {
     static let names = ["requests"]
     private static let secret = "s3cret"
