@@ -7,7 +7,7 @@ import Testing
     private let formats = Exposition.Format.allCases.map(\.contentType)
 
     @Test(
-        "Which metrics format an Accept header gets",
+        "An Accept header selects the metrics format, or none",
         arguments: [
             (nil, 0), ("", 0), ("*/*", 0), ("text/plain", 0), ("text/*", 0), ("application/*", 1),
             ("application/openmetrics-text", 1), ("APPLICATION/OpenMetrics-Text; Version=1.0.0", 1),
@@ -28,7 +28,7 @@ import Testing
         expect(Accept(header).preferred(of: formats), is: expected)
     }
 
-    @Test("Behind its first kilobyte an Accept header is not read")
+    @Test("Only the first kilobyte of an Accept header is read")
     func long() {
         expect(Accept(String(repeating: "a/b,", count: 255) + "*/*").preferred(of: formats), is: 0)
         #expect(Accept(String(repeating: "a/b,", count: 256) + "*/*").preferred(of: formats) == nil)

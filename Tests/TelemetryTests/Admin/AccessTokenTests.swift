@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct AccessTokenTests {
     @Test(
-        "Only the token opens, as bearer or as the password of any user",
+        "Only the token grants access, as a bearer token or as any user's password",
         arguments: [
             ("Bearer s3cret", true), ("bearer s3cret", true), ("Basic YW55OnMzY3JldA==", true),
             ("Basic OnMzY3JldA", true), (nil, false), ("", false), ("Bearer", false), ("Bearer ", false),
@@ -19,14 +19,14 @@ import Testing
         expect(token.admits(authorization), is: expected)
     }
 
-    @Test("An empty token is none, and no description shows a token")
+    @Test("An empty token counts as none, and no description shows a token")
     func hidden() throws {
         #expect(AccessToken("") == nil)
         let token = try #require(AccessToken("s3cret"))
         var dumped = ""
         dump(token, to: &dumped)
         let shown = "\(token) \(String(reflecting: token)) \(dumped)"
-        // As text, and as its bytes.
+        // As text, and as bytes: 115 is the letter s.
         #expect(!shown.contains("s3cret") && !shown.contains("115"))
     }
 }

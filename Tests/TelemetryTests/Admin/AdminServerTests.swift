@@ -5,7 +5,7 @@ import Testing
 @testable import PushmillTelemetry
 
 @Suite struct AdminServerTests {
-    @Test("Metrics come in the format that is asked for")
+    @Test("Metrics come in the format that the client requests")
     func metrics() throws {
         let test = try TestServer()
         let plain = try test.ask("GET /metrics")
@@ -19,7 +19,7 @@ import Testing
     }
 
     // (trust 5)
-    @Test("A page whose name was made to lead here reads and changes nothing")
+    @Test("A page that reaches the server by DNS rebinding reads and changes nothing")
     func rebound() throws {
         let test = try TestServer()
         for request in ["GET /config", "GET /metrics", "PUT /log-level"] {
@@ -33,14 +33,14 @@ import Testing
         expect(test.log.level, is: .debug)
     }
 
-    @Test("Two Accept headers count as one")
+    @Test("Two Accept headers are read as one list")
     func acceptTwice() throws {
         let test = try TestServer()
         let headers = "Accept: text/plain;q=0.1\r\nAccept: application/openmetrics-text\r\n"
         #expect(try test.ask("GET /metrics", headers: headers).hasSuffix("# EOF\n"))
     }
 
-    @Test("HEAD has the headers of GET and no body", arguments: ["/metrics", "/healthz", "/config", "/logs"])
+    @Test("HEAD is answered with headers and no body", arguments: ["/metrics", "/healthz", "/config", "/logs"])
     func head(_ path: String) throws {
         let test = try TestServer()
         test.log.info("Line")
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("A probe says why as JSON")
+    @Test("A probe answers with its reasons as JSON")
     func probe() throws {
         let bad = try TestServer(alive: { [ProbeReason("lane-stuck", "Lane 3 has \"stopped\".")] })
         let answer = try bad.ask("GET /healthz", headers: "Accept: text/html\r\n")
@@ -71,7 +71,7 @@ import Testing
         #expect(try TestServer().ask("GET /healthz").hasSuffix(#"{"status":"ok","reasons":[]}"# + "\n"))
     }
 
-    @Test("The log level is changed by PUT", arguments: [("trace", 200), ("error\n", 200), ("loud", 400), ("", 400)])
+    @Test("PUT sets only known log levels", arguments: [("trace", 200), ("error\n", 200), ("loud", 400), ("", 400)])
     func logLevel(_ body: String, _ status: Int) throws {
         let test = try TestServer()
         #expect(try test.ask("PUT /log-level", body: body).hasPrefix("HTTP/1.1 \(status) "))
@@ -80,7 +80,7 @@ import Testing
         #expect(try test.ask("GET /log-level").hasSuffix(#"{"level":"\#(level)"}"# + "\n"))
     }
 
-    @Test("With a token only probes and metrics are open")
+    @Test("If there is a token, only probes and metrics are open without it")
     func token() throws {
         let test = try TestServer(token: "s3cret")
         for path in ["/config", "/logs", "/log-level", "/", "/nothing"] {
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "Logs are asked for by level, text and number",
+        "Logs can be queried by level, text and number of lines",
         arguments: [
             ("?level=warning", 2), ("?contains=ONE", 1), ("?limit=1", 1), ("?limit=0", 0),
             ("?contains=%22count%22%3A2", 1), ("", 3),
@@ -108,26 +108,26 @@ import Testing
     }
 
     @Test(
-        "A query that makes no sense is refused",
+        "A log query with an invalid value is refused",
         arguments: ["level=loud", "limit=-1", "limit=x", "limit=99999999999999999999"])
     func badQuery(_ query: String) throws {
         #expect(try TestServer().ask("GET /logs?\(query)").hasPrefix("HTTP/1.1 400 "))
     }
 
-    /// Containers often have no address of it.
+    /// Containers often have no IPv6 address.
     private static let hasIPv6: Bool = {
         guard let addresses = fopen("/proc/net/if_inet6", "r") else { return false }
         defer { fclose(addresses) }
         return fgetc(addresses) >= 0
     }()
 
-    @Test("It listens on IPv6 too", .enabled(if: hasIPv6, "this machine has no IPv6"))
+    @Test("The server listens on IPv6 too", .enabled(if: hasIPv6, "this machine has no IPv6"))
     func ipv6() throws {
         let test = try TestServer(listen: "[::1]:0")
         #expect(try test.ask("GET /healthz").contains(" 200 OK"))
     }
 
-    @Test("A port that is taken is an error that says so")
+    @Test("A port in use and an address of another machine are distinct errors")
     func portInUse() throws {
         let test = try TestServer()
         #expect(throws: TelemetryError.addressInUse("\(test.address)")) { try TestServer(listen: "\(test.address)") }
@@ -136,9 +136,9 @@ import Testing
         }
     }
 
-    @Test("After the end nobody listens, and a second end does no harm")
+    @Test("A closed server does not listen, and closing it twice does no harm")
     func close() throws {
-        // Somebody else may get the port that is free again.
+        // Another process may take the port that is free again.
         for _ in 0..<3 {
             let test = try TestServer()
             let idle = try test.connect()

@@ -4,7 +4,7 @@ import Testing
 @testable import PushmillTelemetry
 
 @Suite struct BurstTests {
-    @Test("A burst of a thousand scrapes, each on a connection of its own, is answered by few renderings")
+    @Test("A thousand scrapes on connections of their own share a few renderings")
     func burst() async throws {
         let test = try TestServer()
         let renderings = Atomic(0)
@@ -15,7 +15,7 @@ import Testing
         let clock = ContinuousClock()
         let time = try clock.measure {
             for _ in 0..<20 {
-                // They all wait at once.
+                // All fifty wait at the same time.
                 let clients = try (0..<50).map { _ in try test.connect() }
                 for client in clients {
                     client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

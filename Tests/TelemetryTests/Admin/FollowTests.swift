@@ -6,7 +6,7 @@ import Testing
 @Suite struct FollowTests {
     private let follow = "GET /logs?follow=1&limit=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    @Test("A follower gets recent lines and then those to come, until the server ends")
+    @Test("A follower gets recent lines and then new ones until the server closes")
     func following() throws {
         let test = try TestServer()
         test.log.info("First")
@@ -16,11 +16,11 @@ import Testing
         test.log.info("Second")
         #expect(client.read(through: "Second").contains("Second"))
         test.server.close()
-        // The body was ended as it should be, not cut off.
+        // The chunked body was ended properly, not cut off.
         #expect(client.readToEnd().hasSuffix("0\r\n\r\n"))
     }
 
-    @Test("A follower that never reads holds up no one, and is closed after the idle time")
+    @Test("A follower that never reads delays no other client and is closed after the idle timeout")
     func neverReads() throws {
         var limits = AdminLimits()
         limits.idleSeconds = 3
@@ -30,7 +30,7 @@ import Testing
         deaf.send(follow)
         _ = deaf.read(through: "\r\n\r\n")
         let path = String(repeating: "x", count: 1_000)
-        // A stream is refused for as long as the deaf one has the only place.
+        // Another stream is refused as long as the deaf client holds the only place.
         let limit = ContinuousClock.now + .seconds(60)
         while try !test.ask("GET /logs?limit=0").contains(" 200 OK") {
             try #require(ContinuousClock.now < limit, "the deaf one keeps its place")
@@ -39,7 +39,7 @@ import Testing
         #expect(try test.ask("GET /healthz").contains(" 200 OK"))
     }
 
-    @Test("One stream too many is refused, and a place that was left is free again")
+    @Test("A stream beyond the limit is refused, and a closed stream frees its place")
     func tooMany() throws {
         var limits = AdminLimits()
         limits.streams = 2
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("A HEAD of the stream gives its place back, also where its connection stays")
+    @Test("A HEAD of the stream frees its place even if its connection stays open")
     func head() throws {
         var limits = AdminLimits()
         limits.streams = 1
@@ -73,7 +73,7 @@ import Testing
         #expect(try test.ask("GET /logs?limit=0").hasPrefix("HTTP/1.1 200 OK\r\n"))
     }
 
-    @Test("Many followers, half of whom never read, and scrapes at the same time")
+    @Test("Thirty followers get the last line although thirty others never read")
     func many() async throws {
         let test = try TestServer()
         test.log.info("First")

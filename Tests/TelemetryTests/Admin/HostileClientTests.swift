@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct HostileClientTests {
     @Test(
-        "A malformed request ends its own connection only",
+        "After a malformed request the server still answers others",
         arguments: [
             "\r\n\r\n", "GET\r\n\r\n", "GET /metrics\r\n\r\n", "GET  /metrics HTTP/1.1\r\n\r\n",
             "GET /metrics HTTP/9.9\r\n\r\n", "GET /metrics HTTP/1.1\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
@@ -22,7 +22,7 @@ import Testing
             "GET /metrics HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
         ])
     func malformed(_ request: String) throws {
-        // What it takes for the beginning of a request waits for the rest.
+        // If the server takes the bytes for the beginning of a request, it waits for the rest.
         var limits = AdminLimits()
         limits.idleSeconds = 1
         let test = try TestServer(limits: limits)
@@ -30,12 +30,12 @@ import Testing
         client.send(request)
         shutdown(client.descriptor, Int32(SHUT_WR))
         _ = client.readToEnd()
-        // On a busy machine this one may be idle for as long before it asks.
+        // On a busy machine this connection may also reach the idle timeout before it sends its request.
         let isAnswered = try (0..<3).contains { _ in try test.ask("GET /healthz").contains(" 200 OK") }
         #expect(isAnswered)
     }
 
-    @Test("Random bytes, and requests with random bytes changed, do no harm")
+    @Test("After random bytes and corrupted requests the server still answers")
     func fuzz() throws {
         let test = try TestServer()
         var random = SeededGenerator(seed: 7)
@@ -55,7 +55,7 @@ import Testing
         #expect(try test.ask("GET /healthz").contains(" 200 OK"))
     }
 
-    @Test("A head or a body over the limit is refused")
+    @Test("A request with a head or a body over the limit is refused")
     func tooLarge() throws {
         let test = try TestServer()
         let long = String(repeating: "x", count: 40_000)
@@ -70,9 +70,9 @@ import Testing
         expect(test.log.level, is: .debug)
     }
 
-    @Test("A client that writes a byte at a time is answered and holds up no one")
+    @Test("A client that writes a byte at a time is answered and delays no other")
     func slowWriter() throws {
-        // So many turns may take a busy machine longer than a request may.
+        // On a busy machine the loop may take longer than the time limit of a request.
         var limits = AdminLimits()
         limits.request = .seconds(120)
         let test = try TestServer(limits: limits)
@@ -84,7 +84,7 @@ import Testing
         #expect(slow.readToEnd().contains(" 200 OK"))
     }
 
-    @Test("A client that says nothing is closed after the idle time")
+    @Test("A client that sends nothing, or half a request, is closed after the idle timeout")
     func idle() throws {
         var limits = AdminLimits()
         limits.idleSeconds = 1
@@ -97,7 +97,7 @@ import Testing
     }
 
     // (trust 4)
-    @Test("A request that drips has a total time, however steadily its bytes come")
+    @Test("A request has a total time limit, however steadily its bytes arrive")
     func dripping() throws {
         var limits = AdminLimits()
         limits.request = .milliseconds(300)
@@ -109,7 +109,7 @@ import Testing
             while slow.send("x"), .now < end { usleep(20_000) }
             #expect(.now < end)
         }
-        // Nor is an answer before it a reason to wait for ever. It has to come within that time.
+        // A connection that was answered and stays silent is closed too. The answer itself must come within the limit.
         limits.request = .seconds(5)
         let kept = try TestServer(limits: limits).connect()
         kept.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -117,7 +117,7 @@ import Testing
     }
 
     // (trust 4)
-    @Test("However many connections are held, a new one is answered at once; streams stay")
+    @Test("A new connection is answered however many are held, and streams stay open")
     func held() throws {
         var limits = AdminLimits()
         limits.connections = 8
@@ -131,7 +131,7 @@ import Testing
         #expect(follower.read(through: "Begun").contains(" 200 OK"))
         let held = try (0..<40).map { number in
             let client = try test.connect()
-            // Some say nothing, some something, some have had an answer.
+            // Some send nothing, some half a request, some have been answered.
             client.send(
                 ["", "GET /metrics HTTP/1.1\r\nHo", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"][number % 3])
             return client

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ListenAddressTests {
     @Test(
-        "An address is read and written",
+        "A listen address is read, written, and known as loopback or not",
         arguments: [
             ("127.0.0.1:9464", "127.0.0.1:9464", true), ("[::1]:0", "[::1]:0", true),
             ("localhost:80", "127.0.0.1:80", true), (":9464", "0.0.0.0:9464", false),
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "What is not an address is refused with what it said",
+        "A text that is not a listen address is refused and quoted",
         arguments: [
             "", ":", "9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:x",
             "::1:9464", "[127.0.0.1]:1", "[]:1", "[::1]", "[::g]:1", "256.0.0.1:1", "example.com:80", "1.2.3:4",

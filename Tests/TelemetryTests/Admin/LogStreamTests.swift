@@ -14,7 +14,7 @@ import Testing
         ring.append(LogLine(time: 0, level: level, message: "Line", fields: [.count(number), .path("/Ünï\"Path")]))
     }
 
-    /// The numbers of the lines that can be read now, and the step that ended it.
+    /// The numbers of the lines that can be read now, and the step at which reading ended.
     private func numbers(_ stream: LogStream, buffer size: Int = 4_096) -> ([Int], LogStream.Step) {
         var bytes: [UInt8] = []
         while true {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("The last lines that match come in their order", arguments: [4_096, 100, 1])
+    @Test("The latest matching lines come in order", arguments: [4_096, 100, 1])
     func recent(_ buffer: Int) {
         let ring = ring([.error, .info, .error, .debug, .error, .info])
         let stream = LogStream(ring, LogFilter(level: .error), recent: 2, follows: false)
@@ -43,14 +43,14 @@ import Testing
     }
 
     @Test(
-        "No lines, or more than there are, may be asked for",
+        "A client may request no lines, or more than there are",
         arguments: [(0, []), (3, [0, 1, 2]), (Int.max, [0, 1, 2])])
     func limits(_ recent: Int, _ expected: [Int]) {
         let stream = LogStream(ring([.info, .info, .info]), LogFilter(), recent: recent, follows: false)
         expect(numbers(stream).0, is: expected)
     }
 
-    @Test("A follower waits for lines to come, and a sign of life is an empty line")
+    @Test("A follower waits for new lines, and a keep-alive is an empty line")
     func follow() {
         let ring = ring([.info, .info])
         let stream = LogStream(ring, LogFilter(), recent: 1, follows: true)
@@ -62,7 +62,7 @@ import Testing
         expect(byte, is: UInt8(ascii: "\n"))
     }
 
-    @Test("A follower that was too slow is told how many lines it has missed, and goes on with the oldest")
+    @Test("A slow follower is told how many lines it missed and continues with the oldest")
     func missed() {
         let ring = ring([], capacity: 4)
         let stream = LogStream(ring, LogFilter(level: .error), recent: 0, follows: true)
@@ -70,7 +70,7 @@ import Testing
         #expect(numbers(stream) == ([6, 6, 7, 8, 9], .waiting))
     }
 
-    @Test("A reader that does not follow ends if the ring has left it behind, and has missed its own lines alone")
+    @Test("A reader that does not follow ends if its lines were overwritten, and misses only those")
     func leftBehind() {
         let ring = ring([.info, .info], capacity: 2)
         let stream = LogStream(ring, LogFilter(), recent: 2, follows: false)
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(
-        "Text is found anywhere in the line, ASCII letters in either case",
+        "A text is found anywhere in a line, and ASCII case does not matter",
         arguments: [
             ("", true), ("line", true), ("LINE", true), (#""count":7"#, true), ("ünï", false), ("Ünï", true),
             ("lines", false), (String(repeating: "x", count: 500), false), ("}", true), (#"\"path"#, true),

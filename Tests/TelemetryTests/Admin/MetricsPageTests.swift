@@ -3,7 +3,7 @@ import Testing
 @testable import PushmillTelemetry
 
 @Suite struct MetricsPageTests {
-    @Test("Scrapes within a tenth of a second share one rendering of their format")
+    @Test("Scrapes of one format within a tenth of a second share a rendering")
     func sharing() {
         let time = ManualClock()
         let registry = MetricRegistry(shards: 0)

@@ -15,7 +15,7 @@ import Testing
         return (response, String(decoding: bytes, as: UTF8.self))
     }
 
-    @Test("Only the styles and scripts of this very answer may run")
+    @Test("Each answer's policy admits only the style and script of that answer")
     func policy() throws {
         let (response, text) = try get("/")
         let policy = try #require(response.headers.first { $0.name == "Content-Security-Policy" }?.value)
@@ -27,20 +27,20 @@ import Testing
         #expect(try !get("/").text.contains(nonce))
     }
 
-    @Test("The page needs nothing from outside")
+    @Test("The page loads nothing from other servers")
     func selfContained() throws {
         let text = try get("/").text
         #expect(text.matches(of: /https?:\/\/[^'"]+/).map { String($0.output) } == ["http://www.w3.org/2000/svg"])
         #expect(!text.contains("src=") && !text.contains("@import") && !text.contains("url("))
     }
 
-    @Test("How long the service is up does not depend on the browser's clock: each answer tells the time")
+    @Test("The page's uptime relies on the answer's Date header, not the browser's clock")
     func uptime() throws {
         #expect(try !get("/").text.contains("Date.now()"))
         #expect(try TestServer().ask("GET /metrics").contains("\r\nDate: "))
     }
 
-    @Test("How many records are left of a partition is not drawn as none where it is not known")
+    @Test("An unknown lag of a partition is not shown as 0")
     func unknownLag() throws {
         let text = try get("/").text
         #expect(text.contains("lag ? number(lag.value) : '?'"))
@@ -59,7 +59,7 @@ import Testing
         let page = Page.html(nonce: "", showsNotifications: true)
         let drawn = Set(page.matches(of: /'((?:pushmill|process)_[a-z_]+)'/).map { $0.output.1 })
         #expect(drawn.count > 15)
-        // By its whole name: that of another metric may begin so.
+        // By its whole name, which may be the beginning of another metric's name.
         for name in drawn {
             #expect(served.contains("\n# TYPE \(name) ") || served.contains("\n\(name){"), "\(name)")
         }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ProbeRequestTests {
     @Test(
-        "A health check gets the status and the reasons, also at an address that stands for all",
+        "A health check of 0.0.0.0 gets the status and the reasons",
         arguments: [true, false])
     func asked(_ isAlive: Bool) throws {
         let test = try TestServer(alive: { isAlive ? [] : [ProbeReason("lane-stuck", "Held.")] })
@@ -16,18 +16,18 @@ import Testing
         expect(answer.body.contains("lane-stuck"), is: !isAlive)
     }
 
-    @Test("A health check that is interrupted goes on")
+    @Test("A health check goes on after a signal interrupts it")
     func interrupted() throws {
         let former = signal(SIGUSR2) { _ in }
         defer { signal(SIGUSR2, former) }
-        // A worker thread hears of no signals.
+        // A worker thread blocks signals.
         var signals = sigset_t()
         sigaddset(&signals, SIGUSR2)
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         defer { pthread_sigmask(SIG_BLOCK, &signals, nil) }
         let asking = pthread_self()
         let test = try TestServer(alive: {
-            // Nobody is told when the answer is waited for: the first ones may come before.
+            // Nothing tells when the probe waits for the answer: the first signals may come before.
             for _ in 0..<20 {
                 pthread_kill(asking, SIGUSR2)
                 usleep(1_000)
@@ -37,7 +37,7 @@ import Testing
         try expect(ProbeRequest(test.address, patience: 30).get("/healthz").status, is: 200)
     }
 
-    @Test("An answer that has no end, of another program, is none", .timeLimit(.minutes(1)))
+    @Test("An endless answer from another program counts as no answer", .timeLimit(.minutes(1)))
     func endless() throws {
         let socket = try ListeningSocket(ListenAddress("127.0.0.1:0"))
         let program = try Thread(named: "endless") { [descriptor = socket.descriptor] in
@@ -45,7 +45,7 @@ import Testing
             poll(&events, 1, -1)
             let connection = accept(descriptor, nil, nil)
             let bytes = [UInt8](repeating: 0x20, count: 1 << 16)
-            // Much more than anybody keeps: who kept it all would see its end in time.
+            // 64 MB, much more than a probe keeps; a probe that kept it all would see its end in time.
             for _ in 0..<1024 where send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) <= 0 { break }
             close(connection)
         }
@@ -56,14 +56,14 @@ import Testing
         close(socket.descriptor)
     }
 
-    @Test("No answer is an error that says so")
+    @Test("A closed server is an error of the health check")
     func gone() throws {
         let test = try TestServer()
         test.server.close()
         #expect(throws: TelemetryError.self) { try ProbeRequest(test.address).get("/healthz") }
     }
 
-    @Test("A service that says nothing is too late, and says so")
+    @Test("A service that sends no answer is a timeout error")
     func silent() throws {
         let listening = try ListeningSocket(ListenAddress("127.0.0.1:0"))
         defer { close(listening.descriptor) }
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("An answer has a total time, however steadily its bytes come")
+    @Test("An answer has a total time limit, however steadily its bytes arrive")
     func dripping() throws {
         let listening = try ListeningSocket(ListenAddress("127.0.0.1:0"))
         let peer = try Thread(named: "drips") {

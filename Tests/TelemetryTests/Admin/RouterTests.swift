@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "The status for a method and a path",
+        "A known path with a wrong method is 405, an unknown path 404",
         arguments: [
             ("GET", "/thing", 200), ("HEAD", "/thing", 200), ("PUT", "/thing", 200), ("POST", "/thing", 405),
             ("get", "/thing", 405), ("", "/thing", 405), ("PUT", "/open", 405), ("GET", "/thing/", 404),
@@ -31,7 +31,7 @@ import Testing
 
     // (trust 5)
     @Test(
-        "Without a token only names of this machine's own are answered, at every path",
+        "If there is no token, only requests to a loopback host name are answered",
         arguments: [
             ("localhost", true), ("LOCALHOST:9464", true), ("pushmill.localhost:9464", true), ("localhost.", true),
             ("127.0.0.1:9464", true), ("127.9.9.9", true), ("[::1]:9464", true), ("[::1]", true),
@@ -50,7 +50,7 @@ import Testing
     }
 
     // (trust 5)
-    @Test("A page of another origin changes nothing, and may look")
+    @Test("A page of another origin may read and cannot change anything")
     func origin() {
         func status(_ method: String, _ origin: String?) -> Int {
             let request = AdminRequest(method: method, path: "/thing", host: "localhost:9464", origin: origin)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("A method that is not allowed is told which are")
+    @Test("The answer to a method that is not allowed lists those that are")
     func allow() {
         func allowed(_ path: String) -> String? {
             header("Allow", of: router().respond(to: AdminRequest(method: "POST", path: path)))
@@ -75,7 +75,7 @@ import Testing
         expect(allowed("/open"), is: "GET, HEAD")
     }
 
-    @Test("Without the token only the open paths answer, and a stranger does not learn the others")
+    @Test("Without the token only open paths answer, and unknown paths look like protected ones")
     func token() {
         let router = router(token: "s3cret")
         expect(router.respond(to: AdminRequest(method: "GET", path: "/open")).status, is: 200)
@@ -96,7 +96,7 @@ import Testing
         func replace() { value.withLock { $0 = AccessToken("present") } }
     }
 
-    @Test("A stream ends when the token is replaced by which it was opened", arguments: ["former", "present"])
+    @Test("A stream ends when the token that opened it is replaced", arguments: ["former", "present"])
     func replaced(_ word: String) {
         let log = Log()
         let token = Token()

@@ -14,7 +14,7 @@ import Testing
     private func decode(_ line: String) throws -> Line { try JSONDecoder().decode(Line.self, from: Data(line.utf8)) }
 
     @Test(
-        "Any text comes back from a JSON line as it was",
+        "Any text reads back unchanged from a JSON line",
         arguments: [
             "", "plain", "quote \" backslash \\ slash /", "line\nfeed\rtab\t", "\u{0}\u{1}\u{1F}\u{7F}",
             "\u{85}\u{9B}31m", "\u{202E}reversed\u{2066}isolate", "\u{2028}\u{2029}", "e\u{301} 👩‍👩‍👧 \u{10FFFF}",
@@ -35,14 +35,14 @@ import Testing
         try expect(decode(line).error?.hasPrefix("a\u{FFFD}"), is: true)
     }
 
-    @Test("A number that JSON does not know is null", arguments: [Double.nan, .infinity, -.infinity])
+    @Test("A number that JSON cannot express is null", arguments: [Double.nan, .infinity, -.infinity])
     func numbers(_ number: Double) {
         let log = Log()
         log.info("Number", [.seconds(number)])
         expect(log.jsonLines.first?.hasSuffix(#""seconds":null}"#), is: true)
     }
 
-    @Test("A line never exceeds what a pipe takes in one piece, and stays JSON", arguments: [1, 3, 4, 5, 50])
+    @Test("A line stays below the 4,096 bytes that a pipe takes whole, and stays JSON", arguments: [1, 3, 4, 5, 50])
     func length(_ fields: Int) throws {
         let log = Log()
         let text = String(repeating: "\u{1}é", count: 700)
@@ -53,7 +53,7 @@ import Testing
         #expect(line.contains("…"))
     }
 
-    @Test("On a terminal a line is text, quoted where it would not be plain")
+    @Test("A text line quotes only the values that are not plain")
     func text() {
         let line = LogLine(
             time: 0, level: .info, message: "Joined",
@@ -63,7 +63,7 @@ import Testing
             is: #"1970-01-01T00:00:00.000Z INFO    Joined topic=a count=2 error="b c\n\u001b[2J" path="""# + "\n")
     }
 
-    @Test("A long text line is cut at a field")
+    @Test("A long text line is cut between two fields")
     func longText() {
         let line = LogLine(
             time: 0, level: .info, message: "Long",
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(
-        "A time is RFC 3339 in UTC",
+        "A timestamp is RFC 3339 in UTC",
         arguments: [
             (0, "1970-01-01T00:00:00.000Z"), (951_782_400_000_999_999, "2000-02-29T00:00:00.000Z"),
             (4_107_542_399_999_000_000, "2100-02-28T23:59:59.999Z"),

@@ -7,7 +7,7 @@ import Testing
         LogLine(time: Int64(number), level: .info, message: "Line", fields: [])
     }
 
-    @Test("A reader gets each line once and is told what it has missed")
+    @Test("A reader gets each line once and is told how many it missed")
     func reading() {
         let ring = LogRing(capacity: 4)
         var cursor = ring.end
@@ -21,7 +21,7 @@ import Testing
         #expect(read.lines.isEmpty && read.missed == 0)
     }
 
-    @Test("A new line wakes the readers that wait for one")
+    @Test("A new line wakes only the readers that are subscribed")
     func waking() throws {
         let ring = LogRing(capacity: 4)
         let reader = try Waker()

@@ -18,7 +18,7 @@ import Testing
             ])
     }
 
-    @Test("A call whose level is off builds no field and counts nothing", arguments: LogLevel.allCases)
+    @Test("A call below the log level builds no fields and counts nothing", arguments: LogLevel.allCases)
     func levels(_ threshold: LogLevel) {
         let log = Log(level: threshold, clock: time.clock)
         let built = Mutex<[LogLevel]>([])
@@ -37,7 +37,7 @@ import Testing
         expect(log.jsonLines.count, is: expected.count)
     }
 
-    @Test("The level can be changed while running")
+    @Test("The log level can be changed at run time")
     func change() {
         let log = Log(level: .error, clock: time.clock)
         log.info("Before")
@@ -47,13 +47,13 @@ import Testing
         expect(log.level, is: .info)
     }
 
-    @Test("A level is known by its own name only", arguments: ["error", "warning", "info", "debug", "trace"])
+    @Test("A log level is found by its exact name only", arguments: ["error", "warning", "info", "debug", "trace"])
     func names(_ name: String) {
         expect(LogLevel(name: name)?.name, is: name)
         #expect(LogLevel(name: name.uppercased()) == nil)
     }
 
-    @Test("Lines of one message are held back after a burst, and the next window says how many")
+    @Test("A message's lines are held back after a burst, and the next window reports how many")
     func rateLimit() {
         let log = Log(clock: time.clock)
         for _ in 0..<25 { log.info("Again") }
@@ -66,7 +66,7 @@ import Testing
         expect(log.jsonLines.last?.hasSuffix(#""message":"Again","held_back":5}"#), is: true)
     }
 
-    @Test("What debug and trace were switched on for is not held back")
+    @Test("Debug and trace lines are never held back")
     func noLimitBelowInfo() {
         let log = Log(level: .trace, clock: time.clock)
         for _ in 0..<100 { log.log(.debug, "Debug") }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct LogWriterTests {
     private let time = ManualClock()
 
-    @Test("Lines logged before and after the start are written, also the number of those held back")
+    @Test("The writer writes lines logged before and after its start, and the number held back")
     func writing() throws {
         let log = Log(clock: time.clock)
         let pipe = try Pipe()
@@ -20,7 +20,7 @@ import Testing
         expect(pipe.lines(21).last?.hasSuffix(#""message":"Repeated","held_back":2}"#), is: true)
     }
 
-    @Test("A pipe gets JSON unless text is asked for", arguments: [LogFormat.auto, .json, .text])
+    @Test("A pipe gets JSON unless text is requested", arguments: [LogFormat.auto, .json, .text])
     func format(_ format: LogFormat) throws {
         let log = Log(clock: time.clock)
         let pipe = try Pipe()
@@ -31,7 +31,7 @@ import Testing
         expect(line, is: (format == .text ? "2026-01-31T09:08:07.006Z INFO    Hello" : log.jsonLines.first))
     }
 
-    @Test("A blocked output holds no one, and what it missed is counted and told")
+    @Test("A blocked output delays no logging thread, and lost lines are counted and reported")
     func blocked() throws {
         let log = Log(level: .debug, capacity: 8, clock: time.clock)
         let pipe = try Pipe()
@@ -47,7 +47,7 @@ import Testing
         #expect(lines.contains { $0.contains(#""message":"Log lines were lost""#) })
     }
 
-    @Test("An output that stays blocked does not hold the end for longer than allowed")
+    @Test("A blocked output delays the close no longer than allowed")
     func blockedAtTheEnd() throws {
         let log = Log(clock: time.clock)
         let pipe = try Pipe()
@@ -59,14 +59,14 @@ import Testing
         writer.close()
     }
 
-    @Test("Who logs without end does not hold the end")
+    @Test("A thread that logs endlessly does not delay the close")
     func endless() throws {
         let log = Log(level: .debug, capacity: 64, clock: time.clock)
         let pipe = try Pipe()
         let writer = try LogWriter(log, output: pipe.writing)
         let read = Atomic(0)
         let isOver = Atomic(false)
-        // For each line that comes out ten go in.
+        // For each line that it reads it logs ten.
         let reader = try PushmillTelemetry.Thread(named: "reader") {
             while read.load(ordering: .relaxed) < 20_000, !isOver.load(ordering: .relaxed) {
                 _ = pipe.lines(1)
@@ -79,13 +79,13 @@ import Testing
         writer.close()
         #expect(read.load(ordering: .relaxed) < 20_000)
         isOver.store(true, ordering: .relaxed)
-        // It may wait for a line, or have left the pipe full.
+        // The reader may wait for a line, or have left the pipe full.
         _ = fcntl(pipe.writing, F_SETFL, O_NONBLOCK)
         _ = write(pipe.writing, "\n", 1)
         reader.join()
     }
 
-    @Test("A reader that is gone costs lines, not the process")
+    @Test("If the pipe's reader is gone, lines are lost but the process survives")
     func closedReader() throws {
         let log = Log(clock: time.clock)
         var ends: [Int32] = [-1, -1]
@@ -98,7 +98,7 @@ import Testing
         expect(log.counts.lost.value, is: 1)
     }
 
-    @Test("A closed output costs lines, not the process")
+    @Test("If the output is closed, lines are lost but the process survives")
     func closedOutput() throws {
         let log = Log(clock: time.clock)
         // No process has so many descriptors open.
@@ -108,7 +108,7 @@ import Testing
         expect(log.counts.lost.value, is: 1)
     }
 
-    @Test("Behind a line that a full disk has cut the next begins on its own", .enabled(if: SmallDisk.mayMount))
+    @Test("After a line cut by a full disk, the next line starts on its own", .enabled(if: SmallDisk.mayMount))
     func torn() throws {
         let log = Log(clock: time.clock)
         let disk = try SmallDisk()
@@ -116,7 +116,7 @@ import Testing
         let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         try #require(file >= 0)
         defer { close(file) }
-        // Of the file's last page some bytes are left however full the disk is.
+        // The rest of the file's last page can be written however full the disk is.
         let begin = [UInt8](repeating: UInt8(ascii: "\n"), count: 4_000)
         try #require(write(file, begin, begin.count) == begin.count)
         try disk.fill()
@@ -132,13 +132,13 @@ import Testing
         expect(log.counts.lost.value, is: 1)
     }
 
-    @Test("Lines from many threads go out whole")
+    @Test("Lines from many threads are written whole")
     func whole() async throws {
         let log = Log(level: .debug, capacity: 10_000, clock: time.clock)
         let pipe = try Pipe()
         let writer = try LogWriter(log, output: pipe.writing)
         let lines = Mutex<[String]>([])
-        // It blocks: on a machine of one core tasks have no other thread.
+        // Reading blocks, and on a machine with one core the tasks have only one thread.
         let reader = try PushmillTelemetry.Thread(named: "reader") {
             let read = pipe.lines(800)
             lines.withLock { $0 = read }

@@ -11,7 +11,7 @@ import Testing
         for _ in 0..<RateLimit.burst + beyond { _ = limit.admit("A", level: .info, now: now) }
     }
 
-    @Test("A message that falls silent is told once its window is over")
+    @Test("Held-back lines of a message that stops are reported once its window ends")
     mutating func remainder() {
         fill(at: 0, beyond: 3)
         #expect(limit.takeRemainders(now: 9 * second).isEmpty)
@@ -23,19 +23,19 @@ import Testing
         #expect(limit.takeRemainders(now: 20 * second).isEmpty)
     }
 
-    @Test("At the end everything is told")
+    @Test("At the end all held-back lines are reported")
     mutating func force() {
         fill(at: 0, beyond: 1)
         expect(limit.takeRemainders(now: 0, force: true).map(\.heldBack), is: [1])
     }
 
-    @Test("A clock that was set back ends the window")
+    @Test("Setting the clock back ends the window")
     mutating func setBack() {
         fill(at: 100 * second, beyond: 2)
         expect(limit.admit("A", level: .info, now: 0), is: .write(heldBack: 2))
     }
 
-    @Test("Messages, and levels of one message, are limited apart")
+    @Test("Messages, and levels of one message, are limited separately")
     mutating func apart() {
         fill(at: 0, beyond: 1)
         expect(limit.admit("B", level: .info, now: 0), is: .write(heldBack: 0))
@@ -45,7 +45,7 @@ import Testing
 
     /// (trust 16)
     @Test(
-        "One that says much silences no other, and is told of by its name",
+        "A noisy source silences no other, and its held-back lines are reported by name",
         arguments: [
             ([LogField.stage("decrypt")], [LogField.stage("contact")]), ([.component("FAIL")], [.component("TXNERR")]),
             ([.component("FAIL"), .stage("contact")], [.component("FAIL")]),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Alerts (trust 11)")
 struct AlertTests {
-    /// Where the rules are.
+    /// The folder of the rules.
     private static let folder =
         #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/deploy/prometheus"
 
@@ -16,7 +16,7 @@ struct AlertTests {
     private func alerts() throws -> [Substring] { try text("rules.yml").matches(of: /- alert: (\w+)/).map(\.output.1) }
 
     @Test(
-        "Each fires in the recorded scene that is its own, and in no other",
+        "Each alert fires in its own recorded scenes and in no others",
         .enabled(if: access("/usr/bin/promtool", X_OK) == 0, "promtool is not installed"))
     func rules() throws {
         for command in ["check rules \(Self.folder)/rules.yml", "test rules \(Self.folder)/rules.test.yml"] {
@@ -24,13 +24,13 @@ struct AlertTests {
         }
     }
 
-    @Test("Their tests are made of the recording, and each alert fires in one scene")
+    @Test("The rules' tests are up to date with the recording")
     func recording() throws {
         expect(system("/usr/bin/python3 \(Self.folder)/cases --check"), is: 0)
         #expect(try alerts().count > 14)
     }
 
-    @Test("Each has a section of the runbook: what it means, what to look at, what to do, in this order")
+    @Test("Each alert has a runbook section: its meaning, what to look at, what to do")
     func runbook() throws {
         let sections = try text("RUNBOOK.md").split(separator: "\n## ").dropFirst()
         try expect(sections.map { $0.prefix { $0 != "\n" } }, is: alerts())
@@ -41,18 +41,18 @@ struct AlertTests {
         }
     }
 
-    @Test("What every program serves is the service's own on the dashboard, for all instances too")
+    @Test("The dashboard's process metrics are those of the service's own job")
     func processes() throws {
         let panels = try text("../grafana/dashboards/pushmill.json").matches(of: /process_[a-z_]+\{([^}]*)\}/)
         #expect(panels.count > 2)
         for panel in panels { #expect(panel.output.1.contains(#"job=\"pushmill\""#), "\(panel.output.0)") }
     }
 
-    @Test("Rules keep jobs and namespaces apart: none adds up over both")
+    @Test("Rules aggregate by job and namespace, never across them")
     func apart() throws {
         let sums = try text("rules.yml").matches(of: /(?:by|on) \(([a-z, ]*)\)/).map(\.output.1)
         #expect(sums.count > 15)
-        // What the StatefulSet says has no job.
+        // The StatefulSet's metric does not carry the service's job.
         for labels in sums where labels != "namespace" { #expect(labels.hasPrefix("job, namespace"), "\(labels)") }
         let bare = try text("rules.yml").matches(of: /[ (](?:sum|max|min|avg|count) ?\(/)
         #expect(bare.isEmpty)

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "What is not a traceparent has no trace id",
+        "A malformed traceparent has no trace ID",
         arguments: [
             "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
             "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -46,12 +46,12 @@ import Testing
         ])
     func malformed(_ header: String) { #expect(trace(header) == nil) }
 
-    @Test("A traceparent of a later version may have more at its end", arguments: ["", "-", "-more"])
+    @Test("A traceparent of a later version may have more parts at its end", arguments: ["", "-", "-more"])
     func later(_ more: String) {
         #expect(trace("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\(more)") != nil)
     }
 
-    @Test("An exemplar stays for a second, whoever offers another")
+    @Test("An exemplar stays for a second even if another is offered")
     func interval() throws {
         let exemplars = Exemplars(count: 2)
         let now = Int64(1_700_000_000_000_000_000)

@@ -4,7 +4,7 @@ import Testing
 @testable import PushmillTelemetry
 
 @Suite struct ExpositionTests {
-    /// One of each kind, with text that has to be escaped.
+    /// One metric of each kind, with text that must be escaped.
     private var registry: MetricRegistry {
         let registry = MetricRegistry(shards: 2)
         let records = registry.counters(
@@ -49,7 +49,7 @@ import Testing
 
         """#
 
-    @Test("Prometheus text 0.0.4, to the byte")
+    @Test("Prometheus text 0.0.4 is rendered exactly, to the byte")
     func prometheus() {
         let head = #"""
             # HELP test_records_total Records \\ by\n"topic".
@@ -59,7 +59,7 @@ import Testing
         expect(String(decoding: registry.render(.prometheus), as: UTF8.self), is: head + samples)
     }
 
-    @Test("OpenMetrics 1.0.0, to the byte")
+    @Test("OpenMetrics 1.0.0 is rendered exactly, to the byte")
     func openMetrics() {
         let head = #"""
             # HELP test_records Records \\ by\n\"topic\".

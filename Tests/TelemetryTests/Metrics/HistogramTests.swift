@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("What any thread and what a shard has observed is served in one, each bucket with those below it")
+    @Test("Observations of shards and other threads add up in cumulative buckets")
     func served() {
         let registry = MetricRegistry(shards: 1)
         let histogram = registry.histograms("h", "help", Buckets([1, 2, 4].map { $0 * 1_000_000_000 })).series()
@@ -31,11 +31,11 @@ import Testing
             ])
     }
 
-    @Test("A backlog's seconds do not run over")
+    @Test("The sum of a backlog's seconds does not overflow")
     func backlog() throws {
         let registry = MetricRegistry(shards: 1)
         let histogram = registry.histograms("h", "help", .endToEnd).series()
-        // Nine centuries in all, some by a shard.
+        // Nine centuries in all, some of them observed by a shard.
         for _ in 0..<4 {
             histogram.observe(nanoseconds: .max / 4)
             histogram.shard(0).observe(nanoseconds: .max / 4)

@@ -14,7 +14,7 @@ import Testing
         #expect(family.series("a") !== family.series("b"))
     }
 
-    @Test("Shards, the shared part and scrapes at the same time lose no count")
+    @Test("Shards, other threads and scrapes at the same time lose no count")
     func concurrency() async {
         let registry = MetricRegistry(shards: 4)
         let family = registry.counters("test_total", "Test.", labels: .topic)

@@ -3,10 +3,10 @@ import PushmillTelemetry
 import PushmillTestSupport
 import Testing
 
-/// Prometheus' own opinion; skipped where it is not installed.
+/// Prometheus's own check, skipped if promtool is not installed.
 @Suite(.enabled(if: access("/usr/bin/promtool", X_OK) == 0, "promtool is not installed"))
 struct PromtoolTests {
-    @Test("promtool finds nothing to say about the service's metrics")
+    @Test("promtool has no complaint about the service's metrics")
     func check() throws {
         let registry = MetricRegistry(shards: 1)
         let metrics = ServiceMetrics(

@@ -3,11 +3,11 @@ import PushmillTelemetry
 import PushmillTestSupport
 import Testing
 
-@Suite("The page of reference (trust 17)")
+@Suite("The reference page (trust 17)")
 struct ReferenceTests {
     private static let top = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 
-    /// The cells of the rows below a heading of the page, without their marks.
+    /// The cells of the table rows below a heading of the page, without backticks.
     private func rows(below heading: String) throws -> [[String]] {
         let page = try String(contentsOfFile: "\(Self.top)/deploy/REFERENCE.md", encoding: .utf8)
         let section = try #require(page.split(separator: "\n## ").first { $0.hasPrefix("\(heading)\n") })
@@ -23,7 +23,7 @@ struct ReferenceTests {
             .map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
     }
 
-    /// Everything that a service may show.
+    /// Every metric that a service may expose.
     private var exposition: [Substring] {
         let registry = MetricRegistry(shards: 1)
         let metrics = ServiceMetrics(
@@ -35,7 +35,7 @@ struct ReferenceTests {
         return String(decoding: registry.render(.prometheus), as: UTF8.self).split(separator: "\n")
     }
 
-    @Test("It has every metric with its type, labels and meaning, and no other")
+    @Test("The page has every metric with type, labels and meaning, and no other")
     func metrics() throws {
         let exposition = exposition
         var served: [String: [String]] = [:]
@@ -66,7 +66,7 @@ struct ReferenceTests {
         for name in named { #expect(served[String(name)] != nil, "\(name)") }
     }
 
-    @Test("It has every metric that the runbook asks to look at")
+    @Test("The page has every metric that the runbook mentions")
     func runbook() throws {
         let runbook = try String(contentsOfFile: "\(Self.top)/deploy/prometheus/RUNBOOK.md", encoding: .utf8)
         let told = Set(try rows(below: "Metrics").map { $0[0] })
@@ -75,7 +75,7 @@ struct ReferenceTests {
         expect(asked.subtracting(told), is: [])
     }
 
-    @Test("It has every message of the log at info and above, by its level, and no other")
+    @Test("The page has every log message at info and above, with its level, and no other")
     func messages() throws {
         let said = try sources().flatMap { source in
             source.matches(of: /[^A-Za-z]log\.(error|warning|info)\(\s*"([^"]+)"/)

@@ -1,7 +1,7 @@
 import PushmillTelemetry
 import Testing
 
-@Suite("Files that are read again (trust 11)")
+@Suite("Reloaded files (trust 11)")
 struct ReloadCountsTests {
     private let registry = MetricRegistry(shards: 1)
     private let reloads = ReloadCounts()
@@ -10,7 +10,7 @@ struct ReloadCountsTests {
         Set(String(decoding: registry.render(.prometheus), as: UTF8.self).split(separator: "\n"))
     }
 
-    @Test("Each is there from the start, with what was read in force and counts of 0")
+    @Test("Each file is exposed from the start, as successfully read and with counts of 0")
     func start() {
         registry.addReloads(reloads) { ["/etc/keys.json"] }
         #expect(
@@ -21,7 +21,7 @@ struct ReloadCountsTests {
             ]))
     }
 
-    @Test("The gauge tells of the last time alone")
+    @Test("The gauge shows only the last reload")
     func last() {
         registry.addReloads(reloads) { ["/etc/keys.json"] }
         reloads.add("/etc/keys.json", succeeded: false)
@@ -31,7 +31,7 @@ struct ReloadCountsTests {
         #expect(lines.contains(#"pushmill_reloads_total{target="keys.json",result="failed"} 1.0"#))
     }
 
-    @Test("Of two files with one name, one that cannot be read is not hidden by the other")
+    @Test("Of two files with the same name, one that cannot be read is not hidden by the other")
     func sameName() {
         registry.addReloads(reloads) { ["/etc/a/current", "/etc/b/current"] }
         reloads.add("/etc/a/current", succeeded: false)

@@ -16,7 +16,7 @@ import Testing
         Set(String(decoding: registry.render(.prometheus), as: UTF8.self).split(separator: "\n"))
     }
 
-    @Test("What a shard counts is shown under the labels of its index")
+    @Test("A shard's counts are shown under the labels of their indices")
     func shard() {
         var shard = metrics.shard(1)
         shard.published[1].add()
@@ -38,7 +38,7 @@ import Testing
             ]))
     }
 
-    @Test("Two writers that count the same result count one series")
+    @Test("Two shards that count the same result add to one series")
     func twoWriters() {
         var (first, second) = (metrics.shard(0), metrics.shard(1))
         first.stages[0].count("ok")
@@ -46,7 +46,7 @@ import Testing
         #expect(lines.contains(#"pushmill_stage_results_total{stage="decrypt",result="ok",reason=""} 2"#))
     }
 
-    @Test("What is measured at a scrape is shown: readiness, brokers, log lines, losses, build, process")
+    @Test("A scrape shows readiness, brokers, log lines and losses, the build and the process")
     func process() {
         let log = Log()
         for _ in 0..<21 { log.warning("Warned") }

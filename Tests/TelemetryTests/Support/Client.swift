@@ -3,17 +3,17 @@ import Testing
 
 @testable import PushmillTelemetry
 
-/// A TCP connection to a server on this machine that sends whatever bytes it is given.
+/// A TCP connection to a local server that sends any bytes a test gives it.
 final class Client: Sendable {
     let descriptor: Int32
     private let server: AdminServer
 
-    /// Keeps the server up for as long as the connection lives.
+    /// Retains the server, which stays up as long as the connection lives.
     init(_ server: AdminServer) throws {
         self.server = server
         let address = server.address
         descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        // A test that waits in vain fails, it does not hang.
+        // A test that waits in vain fails instead of hanging.
         var limit = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -52,10 +52,10 @@ final class Client: Sendable {
     @discardableResult
     func send(_ text: String) -> Bool { send(text.utf8) }
 
-    /// What comes until the server closes the connection.
+    /// Everything received until the server closes the connection.
     func readToEnd() -> String { read { _ in false } }
 
-    /// What comes until it has this text in it, or the server closes the connection.
+    /// Everything received until it contains this text or the server closes the connection.
     func read(through text: String) -> String { read { $0.contains(text) } }
 
     private func read(until isEnough: (String) -> Bool) -> String {

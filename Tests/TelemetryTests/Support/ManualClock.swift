@@ -1,7 +1,7 @@
 import Synchronization
 import PushmillTelemetry
 
-/// A clock that stands still until it is set.
+/// A clock that stands still until a test advances it.
 final class ManualClock: Sendable {
     private let time: Mutex<Int64>
 

@@ -1,7 +1,7 @@
 import PushmillTelemetry
 
 extension MetricRegistry {
-    /// What is asked for of an engine, its partitions and folders.
+    /// Adds the metrics that are measured of an engine, its partitions and folders.
     func addWork() {
         measure(.ready) { [.init(0)] }
         measure(.inFlightMessages) { [.init(5)] }

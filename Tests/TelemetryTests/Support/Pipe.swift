@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// A pipe that stands for standard error.
+/// A pipe in place of standard error.
 final class Pipe: Sendable {
     let reading: Int32
     let writing: Int32

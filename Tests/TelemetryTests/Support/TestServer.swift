@@ -1,6 +1,6 @@
 @testable import PushmillTelemetry
 
-/// The endpoint on a free port, with one metric and a log.
+/// The admin endpoint on a free port, with one metric and a log.
 struct TestServer {
     let registry = MetricRegistry(shards: 0)
     let log = Log(level: .debug)
@@ -23,7 +23,7 @@ struct TestServer {
 
     func connect() throws -> Client { try Client(server) }
 
-    /// One request on a connection of its own: the whole answer, status line and headers included.
+    /// Sends one request on its own connection and returns the whole answer, status line and headers included.
     func ask(_ head: String, headers: String = "", body: String = "") throws -> String {
         let client = try connect()
         let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
