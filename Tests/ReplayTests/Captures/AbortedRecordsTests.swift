@@ -11,7 +11,7 @@ struct AbortedRecordsTests {
     private static let brokers = getenv("PUSHMILL_TEST_BROKERS").map { String(cString: $0) }
 
     @Test(
-        "Nothing is read of what was aborted",
+        "Records of aborted transactions are not read",
         .enabled(
             if: Self.brokers != nil, "needs a broker with real transactions: name one in PUSHMILL_TEST_BROKERS"))
     func aborted() async throws {
@@ -37,7 +37,7 @@ struct AbortedRecordsTests {
         expect(texts, is: ["one", "three"])
     }
 
-    /// Returns when the brokers have it, be it committed later or not.
+    /// Returns when the brokers have stored the value, whether or not it is committed later.
     private func store(_ value: String, in topic: OutputTopic, by producer: OutputProducer) throws {
         var headers = Headers()
         let result = Array(value.utf8).withUnsafeBytes { bytes in

@@ -21,7 +21,7 @@ struct CaptureFileTests {
         }
     }
 
-    @Test("What is written is read back bit for bit", arguments: ["capture.jsonl", "capture.jsonl.gz"])
+    @Test("Records read back from a capture bit for bit", arguments: ["capture.jsonl", "capture.jsonl.gz"])
     func roundTrip(_ name: String) async throws {
         var records = (0..<1000).map { RecordEnvelope("payload \($0) \"é\" \u{1}", offset: $0) }
         records[3].payload = [0, 255, 128]
@@ -47,7 +47,7 @@ struct CaptureFileTests {
     }
 
     /// (trust 7)
-    @Test("A capture is its owner's alone, whatever the process's mask is, and whatever an earlier one has left behind")
+    @Test("Only its owner can read a capture, whatever the umask and whatever files are left behind")
     func modes() throws {
         let path = "\(folder.path)/capture.jsonl"
         try folder.write("half", to: "capture.jsonl.partial", mode: 0o666)
@@ -58,7 +58,7 @@ struct CaptureFileTests {
             try file.close()
         }
         try expect(folder.mode(of: "capture.jsonl"), is: 0o600)
-        // Nor does a link that somebody has put there lead to a file of theirs.
+        // A link left at that path does not lead the capture to another file.
         let other = try folder.write("theirs", to: "other", mode: 0o666)
         try #require(symlink(other, "\(path).partial") == 0)
         try ReportFile(path: path).close()
@@ -66,7 +66,7 @@ struct CaptureFileTests {
     }
 
     @Test(
-        "A line that is no record is named",
+        "An error names the line that is not a valid record",
         arguments: [
             ("{\"payload\":\"x\",\"offset\":1}\n\n{\"payload\":\"y\",\"off", 3, "not JSON"),
             ("{\"payload\":\"x\"}\n{\"aps\":{}}\n", 2, "neither `payload` nor `payload_b64`"),
@@ -81,7 +81,7 @@ struct CaptureFileTests {
         expect(error?.description.contains(what), is: true)
     }
 
-    @Test("Compressed data that ends too early, or is damaged, is named with the line")
+    @Test("Truncated compressed data is an error that names the line; damaged data is an error")
     func truncated() async throws {
         let path = "\(folder.path)/capture.jsonl.gz"
         let file = try ReportFile(path: path)
@@ -100,7 +100,7 @@ struct CaptureFileTests {
         await #expect(throws: ReplayError.self) { _ = try await read(path) }
     }
 
-    @Test("A baseline's line that is no output is named")
+    @Test("An error names the baseline's line that is not an output")
     func noOutput() async throws {
         let lines = [("pushmill-source", "events/0/1"), ("x", "y")].map { RecordEnvelope("{}", headers: [$0]).line }
         let path = try folder.write(lines.joined(separator: "\n"), to: "golden.jsonl")
@@ -110,7 +110,7 @@ struct CaptureFileTests {
             error?.description, is: "\(path): line 3: events/0/0 has no header pushmill-source: it is no output")
     }
 
-    @Test("A file that is not there is named")
+    @Test("An error names a missing file")
     func missing() async throws {
         let error = await #expect(throws: ReplayError.self) { _ = try await read("\(folder.path)/none.jsonl") }
         expect(error?.description, is: "\(folder.path)/none.jsonl: No such file or directory")

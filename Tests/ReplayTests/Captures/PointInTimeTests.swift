@@ -8,7 +8,7 @@ struct PointInTimeTests {
     private let now: Int64 = 1_800_000_000_000
 
     @Test(
-        "Times are read in their forms",
+        "A date, a time or an age is read as a time",
         arguments: [
             ("1970-01-01", 0), ("2026-11-20T08:00:00Z", 1_795_161_600_000), ("2026-11-20T08:00", 1_795_161_600_000),
             ("2026-11-20T09:30:00.25+01:30", 1_795_161_600_250), ("2026-11-20T00:00:00-08:00", 1_795_161_600_000),
@@ -24,7 +24,7 @@ struct PointInTimeTests {
     func offsets() { expect(TopicRange.Bound("1200", now: now), is: .offset(1200)) }
 
     @Test(
-        "Anything else is none",
+        "Any other text is neither a time nor an offset",
         arguments: [
             "", "-1", "yesterday", "2026-00-01", "2026-13-01", "2026-11-00", "2026-02-29", "2026-02-31", "2026-04-31",
             "2026-11-32", "2026-11-20T25:00", "2026-11-20T08:00+24:00", "2026-11-20T08:00-01:60", "2026-11-20T０８:00Z",

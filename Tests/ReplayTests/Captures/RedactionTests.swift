@@ -8,7 +8,7 @@ import Testing
 struct RedactionTests {
     private func redact(_ payload: String) -> String { Redaction().redacted(RecordEnvelope(payload)).payloadText }
 
-    @Test("A payload of more values than any notification has is replaced as a whole, soon")
+    @Test("A payload with more values than any notification has is replaced as a whole")
     func manyValues() {
         let start = "{\"membersname\":["
         let values = { (count: Int) in start + Array(repeating: "7", count: count).joined(separator: ",") + "]}" }
@@ -17,7 +17,7 @@ struct RedactionTests {
         #expect(!many.hasPrefix(start) && many.utf8.count == values(100_000).utf8.count)
     }
 
-    @Test("Texts become others of the same shape and length; what programs read stays")
+    @Test("Texts keep only their shape and length; values that programs read stay")
     func shape() throws {
         let payload =
             #"{"aps":{"alert":{"title":"Zoë, 42!","body":"{contact:c1} verschickte Änne","loc-key":"KEY"},"category":"CHAT","#
@@ -27,11 +27,11 @@ struct RedactionTests {
             #/\{"aps":\{"alert":\{"title":"[A-Z][a-z][À-ö], [0-9]{2}!","body":"\{contact:[a-z][0-9]\} [a-z]{11} .[a-z]{3}","loc-key":"KEY"\},"category":"CHAT","badge":3,"mutable-content":1\},"token":"[A-Z]{8}-[0-9]{3}","n":[1-9][0-9]{3}e2\}/#
         #expect(redacted.wholeMatch(of: shape) != nil, "\(redacted)")
         expect(redacted.utf8.count, is: payload.utf8.count)
-        // Of short words the stand-in may be the word.
+        // The stand-in of a short word may be the word itself.
         for word in ["verschickte", "ABCDEFGH"] { #expect(!redacted.contains(word)) }
     }
 
-    @Test("A word has one stand-in in a capture: records of a person stay together. In the next one it has another")
+    @Test("A word has one stand-in throughout a capture, and another in the next capture")
     func stable() {
         let redaction = Redaction()
         let first = redaction.redacted(
@@ -48,7 +48,7 @@ struct RedactionTests {
         #expect(Set(others).count > 1)
     }
 
-    @Test("What a CloudEvent says of itself stays, as its headers do in binary mode; a payload's own members do not")
+    @Test("A CloudEvent's attributes stay, but a plain payload's members of the same names do not")
     func cloudEvents() {
         let open = #""specversion":"1.0","type":"com.example.push","datacontenttype":"application/json""#
         let payload = #"{\#(open),"subject":"anna","data":{"type":"secret","aps":{"alert":"words"}}}"#
@@ -60,7 +60,7 @@ struct RedactionTests {
         for word in ["com.example.push", "application/json"] { #expect(!plain.contains(word)) }
     }
 
-    @Test("The data of a CloudEvent in base64 stay a payload, of the same shape")
+    @Test("A CloudEvent's base64 data stay a payload of the same shape")
     func encodedData() {
         var data: [UInt8] = []
         let payload = #"{"aps":{"alert":{"body":"secret words"},"badge":3}}"#
@@ -76,7 +76,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "Nothing is left of what programs do not read",
+        "No text is left that programs do not read",
         arguments: [
             #"{"aps":{"content-state":{"a":"secret","b":["words"]}}}"#, #"{"aps":{"url-args":["secret words"]}}"#,
             #"{"aps":{"badge":"secret","timestamp":["words"]}}"#, #"{"data":{"aps":{"category":"secret words"}}}"#,
@@ -91,7 +91,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "Nothing is left of what is no object, or names a member twice",
+        "No text is left of a payload that is not an object or repeats a member",
         arguments: ["secret words", #"{"a":"secret","a":"words"}"#, #""secret words""#, #"["secret","words"]"#])
     func other(_ payload: String) {
         let redacted = redact(payload)
@@ -100,7 +100,7 @@ struct RedactionTests {
         #expect(!redacted.contains("words"))
     }
 
-    @Test("Bytes that are no text become others")
+    @Test("Bytes that are not text become other bytes")
     func binary() {
         var record = RecordEnvelope("")
         record.payload = [0, 255, 1, 254, 2, 253, 3, 252]

@@ -35,7 +35,7 @@ struct TopicRecordsTests {
         }
     }
 
-    @Test("Everything comes, one partition after another, each time in the same order")
+    @Test("A topic is read whole, one partition after another, in the same order each time")
     func everything() async throws {
         let records = try await broker.read(range())
         expect(records.map(\.partition), is: Array(repeating: 0, count: 10) + Array(repeating: 1, count: 10))
@@ -55,7 +55,7 @@ struct TopicRecordsTests {
     }
 
     @Test(
-        "Times are found in the records where the broker's index answers nothing",
+        "If the brokers' time index has no answer, times are found in the records",
         arguments: [
             (0, 100_000, ["0: 0-9", "1: 0-9"]), (3000, 5000, ["0: 2-3", "1: 5-8"]), (2999, 3001, ["0: 2-2", "1: 5-5"]),
             (5001, 100_000, ["0: 5-9"]), (20_000, 100_000, []),
@@ -65,19 +65,19 @@ struct TopicRecordsTests {
         expect(places(records), is: expected)
     }
 
-    @Test("Times are those of the brokers' index where it answers")
+    @Test("If the brokers' time index has an answer, it gives the offset of a time")
     func indexed() async throws {
         let index: TopicRecords.TimeIndex = { time, partition throws(ReplayError) in
             partition.partition == 0 ? time / 1000 : nil
         }
         let records = try await broker.read(range { ($0.from, $0.to) = (.time(4000), .time(6000)) }, timeIndex: index)
-        // Partition 1 has no answer; every record there is younger than the times asked for.
+        // The index has no answer for partition 1, whose records are all later than the range.
         expect(places(records), is: ["0: 4-5"])
     }
 
     @Test("An offset that the log no longer holds is an error")
     func gone() async throws {
-        // The embedded broker keeps 5 MB a partition.
+        // The embedded broker keeps 5 MB per partition.
         let large = String(repeating: "x", count: 200_000)
         for _ in 0..<40 { try broker.publish([RecordEnvelope(large)], to: "events") }
         let error = await #expect(throws: ReplayError.self) {
@@ -98,7 +98,7 @@ struct TopicRecordsTests {
         expect(error?.description.contains("whose records were deleted meanwhile"), is: true)
     }
 
-    @Test("A partition or a topic that is not there is an error")
+    @Test("A partition or a topic that does not exist is an error")
     func absent() async throws {
         let partition = await #expect(throws: ReplayError.self) {
             try await broker.read(range { $0.partitions = [5] })
@@ -109,7 +109,7 @@ struct TopicRecordsTests {
         await #expect(throws: ReplayError.self) { try await broker.read(TopicRange(topic: "gone")) }
     }
 
-    @Test("Following goes on where the range ended")
+    @Test("Following continues where the range ended")
     func following() async throws {
         let source = try TopicRecords(range(), broker.properties)
         while try !source.next(1000).isEmpty {}
@@ -120,7 +120,7 @@ struct TopicRecordsTests {
         expect(late.map(\.offset), is: [10])
     }
 
-    @Test("Following from an offset that a partition has not reached begins when it has")
+    @Test("Following from an offset beyond a partition's end begins once it is reached")
     func followingFromBeyond() async throws {
         let source = try TopicRecords(range { $0.from = .offset(11) }, broker.properties)
         #expect(try source.next(1000).isEmpty)
@@ -132,7 +132,7 @@ struct TopicRecordsTests {
         expect(late.map(\.offset), is: [11])
     }
 
-    @Test("Records that are deleted before they are followed are an error, also where others come")
+    @Test("Records deleted before they are followed are an error even if others arrive")
     func deletedBeforeFollowing() async throws {
         let source = try TopicRecords(range(), broker.properties)
         while try !source.next(1000).isEmpty {}
@@ -145,7 +145,7 @@ struct TopicRecordsTests {
         expect(error?.description.contains("whose records were deleted meanwhile"), is: true)
     }
 
-    @Test("A capture stops at its limit, and when it is told to")
+    @Test("A capture stops at its limit or when it is told to")
     func limits() async throws {
         func captured(_ limit: Int, isOver: @escaping (Int) -> Bool = { _ in false }) async throws -> [String] {
             var capture = Capture()
@@ -166,11 +166,11 @@ struct TopicRecordsTests {
     }
 
     @Test(
-        "One that follows stops at its limit in the midst of what comes from several partitions at once, without a gap",
+        "A following capture stops at its limit within a batch of several partitions, without gaps",
         arguments: [21, 29, 39])
     func limitOfFollowing(_ limit: Int) async throws {
         let source = try TopicRecords(range(), broker.properties)
-        // Beyond what the source holds: ten at once in each partition.
+        // Beyond the range of the source: ten more records in each partition, at once.
         try broker.publish((0..<20).map { RecordEnvelope("late \($0)", partition: Int32($0 % 2)) }, to: "events")
         var capture = Capture()
         (capture.follows, capture.limit) = (true, limit)
@@ -185,7 +185,7 @@ struct TopicRecordsTests {
         }
     }
 
-    @Test("A capture ends when it is told to, though no broker lends anything")
+    @Test("A capture ends when it is told to even if the brokers are down")
     func stalled() async throws {
         let source = try TopicRecords(range(), broker.properties)
         broker.cluster.setDown()
@@ -199,7 +199,7 @@ struct TopicRecordsTests {
         #expect(count == 0 && asked > 3)
     }
 
-    @Test("kcat's lines are read as our own, and a binary value survives both")
+    @Test("kcat's lines read like our own, and a binary value survives both")
     func kcat() async throws {
         var binary = RecordEnvelope(nil, partition: 1, headers: [("a", "b"), ("c", "")], timestamp: start)
         binary.payload = [0, 255, 128, 65]

@@ -46,7 +46,7 @@ struct RedriveTests {
 
     private func input() async throws -> [RecordEnvelope] { try await broker.read(TopicRange(topic: "events")) }
 
-    @Test("A letter goes back as it was, bytes that are no text too, with the number of its attempt")
+    @Test("A dead letter is sent back unchanged, binary or not, with its attempt number")
     func restored() async throws {
         let bytes: [UInt8] = [0, 255, 128, 10, 13]
         try broker.publish([letter(bytes, attempt: 2, more: [("pushmill-counted", "true")])], to: "dead")
@@ -62,7 +62,7 @@ struct RedriveTests {
         expect(headers, is: ["locale=de", "pushmill-counted=true", "pushmill-attempt=2"])
     }
 
-    @Test("A badge that was counted before is not counted again")
+    @Test("A badge that was counted before the dead letter is not counted again")
     func counted() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1,"badge":1}}"#
         let letters = [
@@ -77,7 +77,7 @@ struct RedriveTests {
         expect(badges, is: [1, 1])
     }
 
-    @Test("What was sent before a letter whose topic is refused is remembered, and is not sent again")
+    @Test("Letters sent before one whose topic is refused are remembered and not sent again")
     func broken() async throws {
         try broker.cluster.createTopic("refused", partitions: 1)
         broker.cluster.setTopicError("refused", code: 29)
@@ -92,14 +92,14 @@ struct RedriveTests {
                 report: { told.append($1) })
         }
         await #expect(throws: ReplayError.self) { try await redriveBoth() }
-        // Of the one that was not taken nobody says that it was sent.
+        // The refused letter is not reported as sent.
         expect(told, is: [.sent, .sent, .sent])
         broker.cluster.setTopicError("refused", code: 0)
         try await expect(redriveBoth(), is: [.done: 3, .sent: 1])
         try await expect(input().count, is: 3)
     }
 
-    @Test("What was sent is remembered, and is not sent again")
+    @Test("Letters that were sent are remembered and not sent again")
     func resumed() async throws {
         try broker.publish((0..<5).map { letter([1], offset: $0) }, to: "dead")
         try await expect(redrive { $0.isDry = true }, is: [.sent: 5])
@@ -111,7 +111,7 @@ struct RedriveTests {
         try await expect(input().count, is: 6)
     }
 
-    @Test("Another letter of a record that was sent back stays, also where only that one's reason is meant")
+    @Test("A second letter of a record that was sent back stays, even if a filter selects only it")
     func repeatedForAnotherReason() async throws {
         try broker.publish([letter([1]), letter([1], reason: "too-deep")], to: "dead")
         try await expect(redrive { $0.reasons = ["not-json"] }, is: [.sent: 1])
@@ -119,7 +119,7 @@ struct RedriveTests {
         try await expect(input().count, is: 1)
     }
 
-    @Test("One that is told to end does so when what it has sent is remembered")
+    @Test("A redrive that is told to end remembers what it has sent first")
     func over() async throws {
         try broker.publish((0..<501).map { letter([1], offset: $0) }, to: "dead")
         var redrive = Redrive()
@@ -129,12 +129,12 @@ struct RedriveTests {
         let tally = try await redrive.run(
             source, to: ["events"], journal: "\(folder.path)/journal", broker.properties, isOver: { told > 0 },
             report: { _, _ in told += 1 })
-        // As many as came at once.
+        // The redrive ends after the first batch, of at most 500 letters.
         #expect((1...500).contains(told) && tally == [.sent: told])
         try await expect(self.redrive(), is: [.done: told, .sent: 501 - told])
     }
 
-    @Test("One that is told to end remembers what is acknowledged, though the rest has no answer")
+    @Test("A redrive that is told to end remembers acknowledged letters even if others get no answer")
     func unanswered() async throws {
         var first = letter([1])
         first.setHeader("pushmill.error.partition", to: "0")
@@ -144,7 +144,7 @@ struct RedriveTests {
             var redrive = Redrive()
             (redrive.isDry, redrive.patience) = (false, 1)
             var properties = broker.properties
-            // Without a leader there is no answer, ever.
+            // Without a leader, and with no message timeout, an answer never comes.
             properties["message.timeout.ms"] = "0"
             let reader = try PartitionReader(broker.properties, log: { _, _, _ in })
             var asked = 0
@@ -154,7 +154,7 @@ struct RedriveTests {
                 isOver: {
                     let range = try? reader.range(of: TopicPartition("events", 0), milliseconds: 10_000)
                     if range?.upperBound == 1 { asked += 1 }
-                    // The answer comes behind the record, on a busy machine some time behind it.
+                    // The acknowledgment comes after the record is stored, on a busy machine some time after.
                     return asked > 50
                 })
         }
@@ -165,7 +165,7 @@ struct RedriveTests {
     }
 
     @Test(
-        "One that is told to end does so where the client has no room and no broker answers", .timeLimit(.minutes(1)))
+        "A redrive told to end does so with a full queue and no broker answering", .timeLimit(.minutes(1)))
     func fullQueue() async throws {
         try broker.publish((0..<3).map { letter([1], offset: $0) }, to: "dead")
         func redriveUntilFull() async throws {
@@ -190,7 +190,7 @@ struct RedriveTests {
         try await expect(redrive(), is: [.sent: 3])
     }
 
-    @Test("After a line that a full disk cut off, what is sent is remembered all the same")
+    @Test("After a journal line that a full disk cut off, letters are still remembered")
     func torn() async throws {
         try broker.publish((0..<2).map { letter([1], offset: $0) }, to: "dead")
         try await expect(redrive(), is: [.sent: 2])
@@ -201,7 +201,7 @@ struct RedriveTests {
     }
 
     @Test(
-        "What is acknowledged and cannot be remembered is told as sent of none, and is sent again",
+        "If the journal's disk is full, no letter is reported as sent and all are sent again",
         .enabled(if: SmallDisk.mayMount, "needs the right to mount"))
     func fullDisk() async throws {
         let disk = try SmallDisk()
@@ -223,7 +223,7 @@ struct RedriveTests {
         try await expect(input().count, is: 6)
     }
 
-    @Test("A letter whose partition its topic has no more goes to that of its key; any other goes where it was")
+    @Test("A letter goes to its old partition, or by its key if that partition is gone")
     func smaller() async throws {
         try broker.cluster.createTopic("small", partitions: 2)
         let keys = ["anna", "boris", "carl"]
@@ -239,12 +239,12 @@ struct RedriveTests {
         }
         expect(places, is: [1, 0, 0])
         expect((0..<3).compactMap { partition(of: $0) }, is: places)
-        // By its key it would be in the other one.
+        // By its key it would be in partition 1.
         expect(partition(of: 9), is: 0)
     }
 
     /// (trust 18)
-    @Test("The journal of the next release is read, and one after it refused before anything is sent")
+    @Test("The next release's journal is read, and a later one refused before anything is sent")
     func journals() async throws {
         try broker.publish((0..<2).map { letter([1], offset: $0) }, to: "dead")
         try await expect(redrive(), is: [.sent: 2])
@@ -262,7 +262,7 @@ struct RedriveTests {
         try await expect(input().count, is: 3)
     }
 
-    @Test("While another run sends by the same journal nothing is sent; a dry run may look")
+    @Test("While another run holds the journal nothing is sent, but a dry run works")
     func twoAtOnce() async throws {
         try broker.publish([letter([1])], to: "dead")
         do {
@@ -275,10 +275,10 @@ struct RedriveTests {
         try await expect(redrive(), is: [.sent: 1])
     }
 
-    @Test("What the brokers refuse is not remembered")
+    @Test("A letter that the brokers refuse is not remembered")
     func refused() async throws {
         try broker.publish([letter([1])], to: "dead")
-        // 17: not a topic to write to, for good.
+        // 17 INVALID_TOPIC_EXCEPTION: a permanent error.
         broker.cluster.failRequests(.produce, with: [17])
         await #expect(throws: ReplayError.self) { try await redrive() }
         expect(folder.names, is: ["journal.lock"])
@@ -286,7 +286,7 @@ struct RedriveTests {
         try await expect(redrive(), is: [.sent: 1])
     }
 
-    @Test("A record that became a letter twice goes back once, whichever run meets the second; another one is not it")
+    @Test("A record with two equal letters is sent back once, also over several runs")
     func repeated() async throws {
         try broker.publish([letter([1]), letter([1]), letter([2]), letter([1], attempt: 2)], to: "dead")
         try await expect(redrive { $0.isDry = true }, is: [.sent: 3, .repeated: 1])
@@ -295,17 +295,17 @@ struct RedriveTests {
         try await expect(input().map(\.payload), is: [[1], [2], [1]])
     }
 
-    @Test("For one letter its whole batch is refused: each goes once more alone")
+    @Test("If a batch is refused because of one letter, each is retried alone")
     func refusedBatch() async throws {
         try broker.publish((0..<3).map { letter([1], offset: $0) }, to: "dead")
-        // 10: too large, for good.
+        // 10 MESSAGE_TOO_LARGE: a permanent error.
         broker.cluster.failRequests(.produce, with: [10])
         try await expect(redrive(), is: [.sent: 3])
         try await expect(input().count, is: 3)
         try await expect(redrive(), is: [.done: 3])
     }
 
-    @Test("A letter that is refused for good keeps no other from its way, and is told in the end")
+    @Test("A letter that is refused for good stops no other and is reported at the end")
     func refusedAlone() async throws {
         let large = letter([UInt8](repeating: 1, count: 4000), offset: 1000)
         try broker.publish([large] + (0..<501).map { letter([1], offset: $0) }, to: "dead")
@@ -325,7 +325,7 @@ struct RedriveTests {
         try await expect(redrive(), is: [.done: 501, .sent: 1])
     }
 
-    @Test("A loop ends, and what cannot go back is told apart")
+    @Test("Letters are retried up to a limit, and those that cannot go back are classified")
     func fates() async throws {
         let letters = [
             letter([1], attempt: 3), letter([1], attempt: 4), letter([1], topic: "elsewhere"),
@@ -337,7 +337,7 @@ struct RedriveTests {
         try await expect(input().map(\.payload), is: [[1], nil])
     }
 
-    @Test("Only letters of a reason, a key or a time are meant")
+    @Test("Filters select letters by reason, key or time")
     func filtered() async throws {
         let letters = [
             letter([1], key: "anna", reason: "not-json", time: 1000),

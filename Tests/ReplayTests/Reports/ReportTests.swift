@@ -12,7 +12,7 @@ struct ReportTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A replay of events of which the first is called `title`, with a changed translation.
+    /// Replays events, of which the first has the title `title`, with a changed translation.
     private func replay(_ reports: [any ReplayReport], count: Int = 100, title: String = "x") async throws {
         var events = Scene.events(count)
         let payload = JSONDocument.quoted(title)
@@ -38,7 +38,7 @@ struct ReportTests {
         let events = Scene.events(600)
         var golden = try await Scene().outputs(events)
         for index in golden.indices {
-            // Names that are no text, and so are shown as the same.
+            // Names that are not text, so all are shown the same.
             golden[index].headers += (0..<index % 7).map { RecordEnvelope.Header(name: [0x80 + UInt8($0)], value: []) }
         }
         var scene = Scene()
@@ -62,7 +62,7 @@ struct ReportTests {
         return try paths.map { try folder.read($0) }
     }
 
-    @Test("Two replays of the same give identical bytes of each report")
+    @Test("Two replays of the same records give byte-identical reports")
     func identical() async throws {
         let first = try await reports("first")
         for (number, bytes) in try await reports("second").enumerated() {
@@ -84,7 +84,7 @@ struct ReportTests {
         expect(title.flatMap(document.string), is: malicious)
     }
 
-    @Test("The JUnit report counts what it holds, and is sound whatever records say")
+    @Test("The JUnit report counts its cases and stays well-formed whatever records contain")
     func junit() async throws {
         try await replay([try JUnitReport(path: "\(folder.path)/report.xml")], count: 5500, title: malicious)
         let text = try folder.text("report.xml")
@@ -98,7 +98,7 @@ struct ReportTests {
         #expect(text.contains("&lt;script&gt;"))
     }
 
-    @Test("On the page nothing that a record says is markup")
+    @Test("Nothing in a record becomes markup on the HTML page")
     func html() async throws {
         try await replay([try HTMLReport(path: "\(folder.path)/report.html")], title: malicious)
         let text = try folder.text("report.html")
@@ -108,7 +108,7 @@ struct ReportTests {
         #expect(text.contains("\\u003cimg src=x onerror=alert(1)>"))
     }
 
-    @Test("The page holds 50,000 differences, and counts those beyond")
+    @Test("The HTML page holds 50,000 differences at most and says how many it shows")
     func limit() throws {
         let page = try HTMLReport(path: "\(folder.path)/report.html")
         let side = RecordSide(RecordEnvelope(#"{"aps":{"alert":"x"}}"#))
@@ -123,11 +123,11 @@ struct ReportTests {
         #expect(text.contains(#""shown":50000"#))
     }
 
-    @Test("The summary shows what would move a cursor or turn text around by its number")
+    @Test("The summary escapes characters that would move the cursor or reverse text")
     func summary() async throws {
         let events = Scene.events(10)
         var golden = try await Scene().outputs(events)
-        // A topic of outputs has what others write, too.
+        // Other programs may write to the topic of outputs, too.
         golden[0].setHeader("pushmill-outcome", to: "\u{1B}[2Jmodified")
         var scene = Scene()
         scene.phrases.texts["BYE"] = "\u{1B}[2J\u{202E}evil"
@@ -156,7 +156,7 @@ struct ReportTests {
         expect(folder.names, is: [])
     }
 
-    @Test("A report that cannot be written says so before the replay", arguments: ["json", "junit", "html"])
+    @Test("A report that cannot be written is an error before the replay", arguments: ["json", "junit", "html"])
     func unwritable(kind: String) {
         #expect(throws: ReplayError.self) { try begin(kind, "none/report") }
     }

@@ -20,7 +20,7 @@ struct RecordedMediaTests {
         return scene
     }
 
-    /// What a service would have found.
+    /// The media that a service would have found.
     private final class Listed: MediaSource {
         let name: String
 
@@ -44,7 +44,7 @@ struct RecordedMediaTests {
         )
     }
 
-    @Test("What was attached is attached, what failed fails, and nothing is fetched")
+    @Test("A replay attaches and fails as the baseline did, and fetches nothing")
     func same() async throws {
         let golden = try await scene(recorded: nil).outputs(events)
         #expect(golden[0].payloadText.contains("https://m/\(name)\",\"type\":\"image/png\",\"size\":7"))
@@ -54,7 +54,7 @@ struct RecordedMediaTests {
         expect(found.summary.records, is: 5)
     }
 
-    @Test("What had no room for its media has none again")
+    @Test("A payload that had no room for its media has none again")
     func noRoom() async throws {
         let filler = String(repeating: "x", count: 3950)
         let event = RecordEnvelope(
@@ -66,7 +66,7 @@ struct RecordedMediaTests {
         #expect(try await scene(recorded: RecordedOutputs()).replay([event], against: golden).summary.isSame)
     }
 
-    @Test("Another base and another note show where media was, and where there was none")
+    @Test("A changed base or note shows as differences in attached and failed media")
     func changed() async throws {
         let golden = try await scene(recorded: nil).outputs(events)
         let found = try await scene(base: "https://n/", note: "[photo]", recorded: RecordedOutputs()).replay(
@@ -74,7 +74,7 @@ struct RecordedMediaTests {
         expect(found.fields, is: ["/aps/alert 2", "/media-url 2"])
     }
 
-    @Test("What no baseline tells of stays as it came")
+    @Test("A payload without a baseline stays unchanged and counts as unfetched")
     func unrecorded() async throws {
         let outputs = try await scene(recorded: RecordedOutputs()).outputs(events)
         expect(outputs.map(\.payloadText), is: events.map(\.payloadText))

@@ -9,7 +9,7 @@ import Testing
 struct ReplayRunTests {
     private let events = Scene.events(500)
 
-    @Test("The same configuration changes nothing, in whatever order the baseline stands", arguments: [1, 5])
+    @Test("The same configuration changes nothing, whatever the baseline's order", arguments: [1, 5])
     func same(_ lanes: Int) async throws {
         var settings = ReplayRun.Settings()
         settings.lanes = lanes
@@ -22,7 +22,7 @@ struct ReplayRunTests {
         expect(found.summary.outcomes.mapValues(\.after), is: ["modified": 490, "dead-letter": 10])
     }
 
-    @Test("Any number of lanes finds the same in the same order")
+    @Test("Any number of lanes finds the same changes in the same order")
     func deterministic() async throws {
         let golden = try await Scene().outputs(events)
         var scene = Scene()
@@ -38,7 +38,7 @@ struct ReplayRunTests {
         #expect(!all[0].isEmpty)
     }
 
-    @Test("A translation that changed is found in its field alone")
+    @Test("A changed translation is found in its field only")
     func translation() async throws {
         let golden = try await Scene().outputs(events)
         var scene = Scene()
@@ -53,7 +53,7 @@ struct ReplayRunTests {
             is: FieldChange(field: "/aps/alert/body", before: #""Goodbye""#, after: #""Farewell""#))
     }
 
-    @Test("A lost key is found where it shows: the body goes, the key stays, the stage says so")
+    @Test("A lost translation shows in the body, the loc-key and the stage's result")
     func lostKey() async throws {
         let golden = try await Scene().outputs(events)
         var scene = Scene()
@@ -62,7 +62,7 @@ struct ReplayRunTests {
         expect(found.fields, is: ["/aps/alert/body 100", "/aps/alert/loc-key 100", "header:pushmill-stages 100"])
     }
 
-    @Test("A wrong plural rule is found for the numbers that it is wrong for")
+    @Test("A wrong plural rule is found only for the numbers that it affects")
     func plural() async throws {
         let golden = try await Scene().outputs(events)
         var scene = Scene()
@@ -72,7 +72,7 @@ struct ReplayRunTests {
         expect(found.fields, is: ["/aps/alert/body \(wrong)"])
     }
 
-    @Test("A badge that is off by one in one record is found there alone")
+    @Test("A badge that is off by one is found in its record only")
     func badge() async throws {
         var golden = try await Scene().outputs(events)
         let index = 100
@@ -88,7 +88,7 @@ struct ReplayRunTests {
     }
 
     @Test(
-        "A field that is spelled anew is told as such, and a layout as that",
+        "A respelled value is reported for its field, and changed whitespace as layout",
         arguments: [("1e2", "100", "/price 490"), ("\"price\"", " \"price\"", "layout 490")])
     func spelling(_ old: String, _ new: String, _ expected: String) async throws {
         let golden = try await Scene().outputs(events).map { output in
@@ -102,7 +102,7 @@ struct ReplayRunTests {
         expect(found.fields, is: [expected])
     }
 
-    @Test("Texts that their bytes alone tell apart differ, and so do bytes that are no text wherever they do")
+    @Test("Texts and binary values are compared by their bytes")
     func bytes() async throws {
         func event(_ name: String, _ values: [[UInt8]]) -> RecordEnvelope {
             var event = RecordEnvelope(#"{"aps":{"alert":"\#(name)","mutable-content":1}}"#)
@@ -125,9 +125,9 @@ struct ReplayRunTests {
         try await expect(Scene().replay([twice], against: golden).fields, is: ["header:blob 1"])
     }
 
-    @Test("Headers whose names their bytes alone tell apart differ in the same order each time")
+    @Test("Changed headers whose names differ only in bytes keep the same order")
     func headerOrder() {
-        // None of them is a text, and all are shown as the same.
+        // None of the names is text, and all are shown the same.
         let names = (0x80...0x8F).map { [UInt8($0)] }
         func record(_ value: String) -> RecordEnvelope {
             var record = RecordEnvelope("{}")
@@ -139,7 +139,7 @@ struct ReplayRunTests {
         expect(changes.compactMap(\.before), is: names.map { "old \($0[0])" })
     }
 
-    @Test("Counts begin as the baseline lets them be known, or as they are given")
+    @Test("Counts start as the baseline implies, or as they are given")
     func counts() async throws {
         let earlier = Scene.events(70)
         let later = Array(Scene.events(140).dropFirst(70))
@@ -151,18 +151,18 @@ struct ReplayRunTests {
         expect(found.fields, is: ["/aps/badge \(golden.filter { $0.payloadText.hasPrefix("{") }.count)"])
     }
 
-    @Test("Counts begin with the first record that the baseline tells of, whatever has counted before it")
+    @Test("Counts start at the first record in the baseline, whatever was counted before")
     func laterCounts() async throws {
         let earlier = Scene.events(70)
         let all = Scene.events(210)
         let golden = try await Scene().outputs(all)
-        // A topic of outputs that does not reach back as far as its input.
+        // The topic of outputs does not reach back as far as its input.
         let found = try await Scene().replay(Array(all[earlier.count...]), against: Array(golden[140...]))
         expect(found.fields, is: [])
         #expect((found.summary.new, found.summary.same) == (70, 70))
     }
 
-    @Test("Counts of CloudEvents begin so too, and what was counted before has added nothing")
+    @Test("Counts of CloudEvents start as the baseline implies; events counted before add nothing")
     func countsOfOthers() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1,"badge":1}}"#
         var data: [UInt8] = []
@@ -180,7 +180,7 @@ struct ReplayRunTests {
         }
     }
 
-    @Test("A badge that the baseline has as it came is no count to begin with")
+    @Test("A badge that the baseline left unchanged does not start a count")
     func uncounted() async throws {
         let events = (0..<2).map {
             RecordEnvelope(#"{"aps":{"alert":"x","mutable-content":1,"badge":1}}"#, offset: $0)
@@ -206,7 +206,7 @@ struct ReplayRunTests {
         }
     }
 
-    @Test("Each record's own timestamp is the clock")
+    @Test("A replay takes each record's timestamp as the time")
     func clock() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1}}"#
         let events = [(0, "1699999999"), (1, "1700000001")].map {
@@ -216,10 +216,10 @@ struct ReplayRunTests {
         expect(outcomes, is: ["expired", "modified"])
     }
 
-    @Test("A stage that was late in the baseline is late again, if deadlines are those recorded")
+    @Test("If recorded deadlines are repeated, a stage that was late is late again")
     func lateness() async throws {
         var golden = try await Scene().outputs(events)
-        // The deadline came while the texts were looked up; the badge counts all the same.
+        // The deadline came while the texts were looked up; the badge still counts.
         for index in [2, 11] {
             let badge = try #require(NotificationContent(golden[index])?.badge)
             let late = events[index].payloadText.replacing("\"badge\":1", with: "\"badge\":\(badge)")
@@ -235,7 +235,7 @@ struct ReplayRunTests {
         expect(found.summary.outcomes["best-attempt"]?.after, is: 2)
     }
 
-    @Test("A deadline that came when no stage had anything to do comes again")
+    @Test("A recorded deadline is repeated even if no stage had anything to do")
     func idleLateness() async throws {
         let events = [RecordEnvelope(#"{"aps":{"alert":"x","mutable-content":1}}"#)]
         var golden = try await Scene().outputs(events)
@@ -246,7 +246,7 @@ struct ReplayRunTests {
         #expect(try await scene.replay(events, against: golden).summary.isSame)
     }
 
-    @Test("A deadline comes again for a record with a header that is no text, too")
+    @Test("A recorded deadline is repeated for a record with a binary header")
     func latenessBesideBytes() async throws {
         var event = RecordEnvelope(#"{"aps":{"alert":"x","mutable-content":1}}"#)
         event.headers = [RecordEnvelope.Header(name: Array("blob".utf8), value: [0xFF])]
@@ -257,7 +257,7 @@ struct ReplayRunTests {
         #expect(try await scene.replay([event], against: golden).summary.isSame)
     }
 
-    @Test("A record that is no longer published is missing, one that was not is new")
+    @Test("An output only in the baseline is missing; one only in the replay is new")
     func missingAndNew() async throws {
         let payload = #"{"aps":{"alert":"x"}}"#
         let events = (0..<4).map {
@@ -274,7 +274,7 @@ struct ReplayRunTests {
         #expect((new.summary.same, new.summary.new, new.summary.missing) == (3, 1, 0))
     }
 
-    @Test("Outputs without an input are missing; beside a topic's range they are not asked for")
+    @Test("Outputs without an input are missing, unless a wider baseline has them outside the range")
     func left() async throws {
         let golden = try await Scene().outputs(events)
         let some = Array(events[100..<300].filter { $0.offset != 249 })
@@ -285,7 +285,7 @@ struct ReplayRunTests {
         expect(wide.changes.map { "\($0.kind) \($0.source)" }, is: ["missing events/0/249"])
     }
 
-    @Test("An output that came twice counts as it came last")
+    @Test("Of an output that came twice, the last one counts")
     func repeated() async throws {
         let golden = try await Scene().outputs(events)
         var wrong = golden[5]
@@ -294,7 +294,7 @@ struct ReplayRunTests {
         try await expect(Scene().replay(events, against: golden + [wrong]).summary.changed, is: 1)
     }
 
-    @Test("What is to be ignored may differ, with all that is below it")
+    @Test("Ignored fields may differ, with everything below them")
     func ignored() async throws {
         let golden = try await Scene().outputs(events)
         var scene = Scene()
@@ -306,7 +306,7 @@ struct ReplayRunTests {
         try await expect(scene.replay(events, against: golden, settings: settings).fields.count, is: 3)
     }
 
-    @Test("A filter leaves the rest out, and counts come out as they do without")
+    @Test("A filter leaves other records out, and counts stay the same")
     func filtered() async throws {
         let golden = try await Scene().outputs(events)
         var settings = ReplayRun.Settings()
@@ -329,7 +329,7 @@ struct ReplayRunTests {
         try await expect(Scene().replay(events + chats, against: more, settings: settings).summary.records, is: 2)
     }
 
-    @Test("Keys and categories of no record are told; an outcome may have none")
+    @Test("A filter by a key or category of no record is an error, by an outcome not")
     func nothingMeant() async throws {
         let golden = try await Scene().outputs(events)
         func replay(_ change: (inout RecordFilter) -> Void) async throws -> ReplaySummary {
@@ -344,7 +344,7 @@ struct ReplayRunTests {
         #expect(anna.isSame && anna.records == 0)
     }
 
-    @Test("A key is its bytes, however its text can be read")
+    @Test("A filter compares keys by their bytes")
     func keyBytes() {
         var filter = RecordFilter()
         filter.keys = [Array("Zoe\u{308}".utf8), Array("\u{FFFD}".utf8)]
@@ -355,7 +355,7 @@ struct ReplayRunTests {
         #expect(!filter.admits(record))
     }
 
-    @Test("An empty input, a baseline of another topic, and one that is no output are errors")
+    @Test("An empty input, a foreign baseline and a baseline without outputs are errors")
     func unreadable() async throws {
         let golden = try await Scene().outputs(events)
         let empty = await #expect(throws: ReplayError.self) { try await Scene().replay([], against: golden) }

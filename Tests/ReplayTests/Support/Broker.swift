@@ -17,7 +17,7 @@ struct Broker {
         for (name, partitions) in topics { try cluster.createTopic(name, partitions: partitions) }
     }
 
-    /// Returns when the brokers have stored them all.
+    /// Returns when the brokers have stored all records.
     func publish(_ records: [RecordEnvelope], to topic: String) throws {
         let sender = try RecordSender(properties)
         for var record in records {

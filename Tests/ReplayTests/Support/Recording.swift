@@ -2,7 +2,7 @@ import PushmillPayload
 
 @testable import PushmillReplay
 
-/// Records in memory as a source.
+/// A source of records in memory.
 final class Recording: RecordSource {
     let name: String
     private var rest: ArraySlice<RecordEnvelope>

@@ -3,7 +3,7 @@ import PushmillStages
 
 @testable import PushmillReplay
 
-/// Looks texts up by their key and the number in their first argument, as a catalog would.
+/// Looks up texts by their key and the number in their first argument, as a catalog does.
 struct Phrases: ImmediateStage {
     let name = "localize"
     var texts: [String: String]
@@ -19,7 +19,7 @@ struct Phrases: ImmediateStage {
     }
 }
 
-/// A set of events, and what a configuration makes of them.
+/// A configuration, and the outputs that it makes of a set of events.
 struct Scene {
     static let texts = ["HELLO": "Hello", "BYE": "Goodbye", "NEW.one": "# message", "NEW.other": "# messages"]
 
@@ -29,7 +29,7 @@ struct Scene {
     var counts: BadgeCounts?
     var recorded = RecordedOutputs()
 
-    /// Each of so many recipients gets greetings, numbers of messages, and what cannot be a notification.
+    /// Events for each of `recipients`: greetings, numbers of messages, and payloads that are no notification.
     static func events(_ count: Int, recipients: Int = 7) -> [RecordEnvelope] {
         (0..<count).map { index in
             let alert =
@@ -55,7 +55,7 @@ struct Scene {
             chain: chain, outputTopic: "output", deadLetterTopic: "dead", counts: counts, recorded: recorded)
     }
 
-    /// The outputs, as a golden capture has them.
+    /// The outputs as a golden capture holds them.
     func outputs(_ events: [RecordEnvelope]) async throws -> [RecordEnvelope] {
         var outputs: [RecordEnvelope] = []
         let run = ReplayRun(Recording(events), candidate, baseline: nil, keepsLines: true)
