@@ -8,7 +8,7 @@ import Testing
 
 @Suite("apply")
 struct ApplyTests {
-    /// Writes who is told into the body, and removes the member `/secret`.
+    /// Greets the recipient in the body, and removes the member `/secret`.
     private struct Greeting: Stage {
         let name = "greeting"
 
@@ -64,7 +64,7 @@ struct ApplyTests {
         return (terminal, await terminal.run(Program.commands, line))
     }
 
-    @Test("A payload comes out as it would be published, and how it ended goes to the error output")
+    @Test("The payload is printed as it is published, and the outcome on standard error")
     func payloads() async throws {
         let (terminal, code) = try await apply("greeting", "--key anna --header x=! --header y=", payload)
         expect(code, is: .success)
@@ -75,21 +75,21 @@ struct ApplyTests {
     }
 
     @Test(
-        "What is printed ends with one line end, also where the payload brings that of another system",
+        "Printed text ends with one line end, whichever line end the payload has",
         arguments: [("", "\n"), ("{}", "{}\n"), ("{}\n", "{}\n"), ("{}\r\n", "{}\r\n"), ("{}\r", "{}\r\n")])
     func lineEnd(_ text: String, _ printed: String) {
         expect(Console.ended(text), is: Array(printed.utf8))
     }
 
     @Test(
-        "What others have written does nothing to a terminal",
+        "Control characters in foreign text are escaped on a terminal",
         arguments: [
             ("one\ttwo\nthree é\u{301}", "one\ttwo\nthree é\u{301}"), ("\u{1B}[2J\u{7}", #"\u{1B}[2J\u{7}"#),
             ("\u{9B}2J\r\n", "\\u{9B}2J\\u{D}\n"), ("\u{202E}txt\u{2028}\u{2066}", #"\u{202E}txt\u{2028}\u{2066}"#),
         ])
     func shown(_ text: String, _ printed: String) { expect(Console.shown(text), is: printed) }
 
-    @Test("--explain tells what each stage changed")
+    @Test("--explain shows what each stage changed")
     func explained() async throws {
         let (terminal, code) = try await apply("greeting, counter", "--key anna --explain", payload)
         expect(code, is: .success)
@@ -106,7 +106,7 @@ struct ApplyTests {
                 """)
     }
 
-    @Test("--explain tells of each line what its stages changed in it, also where they count alone")
+    @Test("--explain shows each line's changes, also of stages that only count")
     func explainedLines() async throws {
         let input = [
             #"{"key":"anna","payload":"{\"aps\":{\"alert\":\"For Anna\",\"mutable-content\":1}}"}"#,
@@ -134,7 +134,7 @@ struct ApplyTests {
                 """)
     }
 
-    @Test("What cannot be a notification is bad data")
+    @Test("A payload that cannot be a notification is bad data")
     func deadLetter() async throws {
         let (terminal, code) = try await apply("greeting", "", #"{"aps":"#)
         expect(code, is: .badData)
@@ -142,7 +142,7 @@ struct ApplyTests {
         expect(terminal.error, is: "dead-letter: not-json: not JSON: unexpected end at byte 7")
     }
 
-    @Test("A stage that hangs is left behind at the deadline, or at its budget")
+    @Test("A hanging stage is given up at the deadline, or when its budget ends")
     func hanging() async throws {
         let (late, lateCode) = try await apply(
             "hanging, greeting", "", payload, settings: "delivery: { deadline: 50ms }")
@@ -153,7 +153,7 @@ struct ApplyTests {
         expect(terminal.error, is: "modified: hanging=expired,greeting=ok")
     }
 
-    @Test("Records come and go one a line, with their own timestamps as the clock")
+    @Test("With --lines each line is a record, whose timestamp is the time")
     func lines() async throws {
         let record = { (expiration: Int, payload: String) in
             #"{"topic":"in","partition":1,"offset":2,"tstype":"create","ts":1700000000000,"headers":["apns-id","i","#
@@ -175,7 +175,7 @@ struct ApplyTests {
         expect(terminal.error, is: "")
     }
 
-    @Test("An expired record that is to be dropped leaves no line")
+    @Test("An expired record that is dropped gives no line")
     func dropped() async throws {
         let record = #"{"ts":2000,"headers":["apns-expiration","1"],"payload":"{\"aps\":{}}"}"#
         let (terminal, code) = try await apply("greeting", "--lines", record, settings: "delivery: { expired: drop }")
@@ -183,7 +183,7 @@ struct ApplyTests {
         expect(terminal.output, is: "")
     }
 
-    @Test("Counts begin with 0, or with those of a file, and go from line to line")
+    @Test("Counts start at 0 or as in a file, and carry over from line to line")
     func counts() async throws {
         let line =
             #"{"key":"KEY","headers":["apns-topic","com.x"],"payload":"{\"aps\":{\"alert\":\"?\",\"mutable-content\":1}}"}"#
@@ -198,7 +198,7 @@ struct ApplyTests {
     }
 
     @Test(
-        "A line that is no record ends it with the line's number",
+        "A line that is not a record ends the command with the line's number",
         arguments: [
             ("{}", "line 2: not a record envelope: it has neither `payload` nor `payload_b64`"),
             ("x", "line 2: not JSON: unexpected byte at byte 0"),
@@ -229,7 +229,7 @@ struct ApplyTests {
     }
 
     @Test(
-        "Input that seems to have no end is refused",
+        "Input of more than 64 MiB is refused",
         arguments: [("", "too-large: over 64 MiB of input"), (" --lines", "line 1: longer than 64 MiB")])
     func longInput(_ option: String, _ message: String) async throws {
         let folder = try ConfigurationFolder("stages: [greeting]")
@@ -240,7 +240,7 @@ struct ApplyTests {
         expect(input.error, is: "pushmill: \(message)")
     }
 
-    @Test("The payload and the configuration are not both read from the input", arguments: ["-", "/dev/stdin"])
+    @Test("The payload and the configuration cannot both be standard input", arguments: ["-", "/dev/stdin"])
     func configurationOfInput(path: String) async {
         let terminal = Terminal(input: payload)
         await expect(terminal.run(Program.commands, "apply --config \(path)"), is: .usage)
@@ -248,7 +248,7 @@ struct ApplyTests {
         expect(terminal.error.split(separator: "\n").first, is: message[...])
     }
 
-    @Test("The payload and the counts are not both read from the input", arguments: ["-", "/dev/stdin"])
+    @Test("The payload and the counts cannot both be standard input", arguments: ["-", "/dev/stdin"])
     func countsOfInput(path: String) async throws {
         let (terminal, code) = try await apply("greeting", "--badges \(path)", payload)
         expect(code, is: .usage)
@@ -256,14 +256,14 @@ struct ApplyTests {
         expect(terminal.error.split(separator: "\n").first, is: message[...])
     }
 
-    @Test("A file of counts that is not there is named once")
+    @Test("The error names a missing file of counts once")
     func noCounts() async throws {
         let (terminal, _) = try await apply("greeting", "--badges /nowhere", payload)
         expect(terminal.error, is: "pushmill: /nowhere: No such file or directory")
     }
 
     @Test(
-        "What makes no sense is refused",
+        "Invalid options and unreadable counts are refused",
         arguments: [
             ("--header x", ExitCode.usage), ("--header =x", .usage), ("--lines --key anna", .usage),
             ("--badges /nowhere", .badData), ("--badges FOLDER/pushmill.yaml", .badData),

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("catalog check")
 struct CatalogCommandTests {
-    /// A catalog of one `.strings` file for each language, gone after the test.
+    /// A catalog of one `.strings` file for each language, deleted after the test.
     private final class Folder {
         let path = FileManager.default.temporaryDirectory.path + "/pushmill-\(UUID().uuidString)"
 
@@ -21,14 +21,14 @@ struct CatalogCommandTests {
         deinit { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    @Test("A complete catalog exits with 0") func complete() async throws {
+    @Test("The check of a complete catalog exits with 0") func complete() async throws {
         let folder = try Folder(["de": "A = a;", "en": "A = a;"])
         let terminal = Terminal()
         await expect(terminal.run(Program.commands, "catalog check \(folder.path)"), is: .success)
         expect(terminal.output, is: "de: keys: 1, findings: 0\nen: keys: 1, findings: 0")
     }
 
-    @Test("What is missing exits with 1, by the language it is held against") func missing() async throws {
+    @Test("A key that the chosen language has and another lacks exits with 1") func missing() async throws {
         let folder = try Folder(["de": "A = a; B = b;", "en": "A = a;"])
         let terminal = Terminal()
         await expect(terminal.run(Program.commands, "catalog check \(folder.path) --language de"), is: .different)
@@ -39,7 +39,7 @@ struct CatalogCommandTests {
         expect(whole.output, is: totals + "en: \"B\" is missing")
     }
 
-    @Test("What a pipeline fails on and is told can be chosen by kind") func kinds() async throws {
+    @Test("--fail-on and --only select findings by kind") func kinds() async throws {
         let folder = try Folder(["de": "A = \"%@ %@\"; A = \"%@\";", "en": "A = a; \"B\\n\u{1B}\" = b;"])
         func run(_ options: String) async -> (ExitCode, String) {
             let terminal = Terminal()
@@ -74,7 +74,7 @@ struct CatalogCommandTests {
         await expect(run("--only mising").0, is: .usage)
     }
 
-    @Test("Where nothing can be checked, what a pipeline fails on does not matter")
+    @Test("A catalog that cannot be checked is bad data, whatever --fail-on says")
     func unchecked() async throws {
         let absent = try Folder(["de": "A = a;"])
         let broken = try Folder(["de": "A = a;", "en": "A"])
@@ -85,7 +85,7 @@ struct CatalogCommandTests {
         }
     }
 
-    @Test("What cannot be read exits with 65 and says where") func unreadable() async throws {
+    @Test("A file that cannot be read exits with 65 and says where") func unreadable() async throws {
         let folder = try Folder(["en": "A = a;\nB"])
         let terminal = Terminal()
         await expect(terminal.run(Program.commands, "catalog check \(folder.path)"), is: .badData)
@@ -94,7 +94,7 @@ struct CatalogCommandTests {
                 .contains("\(folder.path)/en.lproj/Localizable.strings:2:2: expected =, but the file ends"))
     }
 
-    @Test("A language that is none is a mistake") func language() async {
+    @Test("An invalid language is a usage error") func language() async {
         let terminal = Terminal()
         await expect(terminal.run(Program.commands, "catalog check /tmp --language e"), is: .usage)
         #expect(

@@ -33,7 +33,7 @@ struct CommandTableTests {
     ])
 
     @Test(
-        "Options come with = or a space, in any order",
+        "Options take their values after = or a space, in any order",
         arguments: [
             ("apply --config c f", "f c false [] 0"), ("apply f --config=c", "f c false [] 0"),
             ("apply --explain --rate=5 f --config c --header a=b --header=c=d", "f c true [\"a=b\", \"c=d\"] 5"),
@@ -49,7 +49,7 @@ struct CommandTableTests {
     }
 
     @Test(
-        "A mistake is named, with what was probably meant, and ends with 64",
+        "A mistake is reported, with a suggestion if there is one, and exits with 64",
         arguments: [
             ("aply", "no command 'aply'; did you mean \"apply\"?"), ("zzz", "no command 'zzz'"),
             ("config", "'config' needs one of: check, show"),
@@ -73,7 +73,7 @@ struct CommandTableTests {
     }
 
     @Test(
-        "Help is a result",
+        "Help is printed as output and exits with 0",
         arguments: ["help", "--help", "-h", "config --help", "help config", "help apply", "apply -h"])
     func help(line: String) async {
         let terminal = Terminal()
@@ -86,7 +86,7 @@ struct CommandTableTests {
         expect(terminal.output.contains("  apply "), is: (!line.contains("apply") && !line.contains("config")))
     }
 
-    @Test("No command at all is help too, but a mistake") func nothing() async {
+    @Test("Without a command the help is printed as a usage error") func nothing() async {
         let terminal = Terminal()
         let code = await terminal.run(Self.table, "")
         expect(code, is: .usage)

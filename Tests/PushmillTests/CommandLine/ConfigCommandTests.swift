@@ -5,9 +5,9 @@ import Testing
 
 @testable import Pushmill
 
-@Suite("The first commands")
+@Suite("config, version and help")
 struct ConfigCommandTests {
-    @Test("config check says ok") func ok() async throws {
+    @Test("config check says ok for a valid configuration") func ok() async throws {
         let folder = try ConfigurationFolder(Example.text)
         let terminal = Terminal()
         await expect(terminal.run(Program.commands, "config check --config \(folder.file)"), is: .success)
@@ -16,7 +16,7 @@ struct ConfigCommandTests {
     }
 
     // (trust 2)
-    @Test("config check warns of what is allowed and hardly wanted, and says ok") func warning() async throws {
+    @Test("config check warns of a doubtful setting and says ok") func warning() async throws {
         let folder = try ConfigurationFolder("stages: [{ decrypt: { keys: k, key-id-from: [recipient] } }]\n")
         let terminal = Terminal()
         await expect(terminal.run(Program.commands, "config check --config \(folder.file)"), is: .success)
@@ -42,7 +42,7 @@ struct ConfigCommandTests {
                 """)
     }
 
-    @Test("config show prints what takes effect, with paths from the file's folder") func show() async throws {
+    @Test("config show prints effective values, with paths from the file's folder") func show() async throws {
         let folder = try ConfigurationFolder("state: { path: s.sqlite }\n")
         let terminal = Terminal()
         let code = await terminal.run(
@@ -52,7 +52,7 @@ struct ConfigCommandTests {
         #expect(terminal.output.contains("\nlog:\n  level: debug\n  format: auto\n"))
     }
 
-    @Test("The file with every setting is right and leaves none out") func everySetting() async throws {
+    @Test("The file with every setting is valid and leaves none out") func everySetting() async throws {
         let file = String(#filePath.split(separator: "/Tests/")[0]) + "/deploy/sample/every-setting.yaml"
         let terminal = Terminal()
         await expect(terminal.run(Program.commands, "config show --config \(file)"), is: .success)
@@ -63,7 +63,7 @@ struct ConfigCommandTests {
 
     @Test("The file with every setting has the default of each that has one") func defaults() async throws {
         let sample = String(#filePath.split(separator: "/Tests/")[0]) + "/deploy/sample"
-        // What has no default is as it is there.
+        // Settings without a default are as in that file.
         let folder = try ConfigurationFolder(
             """
             stages:
@@ -86,13 +86,13 @@ struct ConfigCommandTests {
         expect(defaults.filter { !shown.contains($0) }, is: [])
     }
 
-    /// The lines' names with their depth.
+    /// The names in the lines, with their indentation.
     private static func names(_ yaml: String) -> Set<Substring> {
         let lines = yaml.split(separator: "\n").filter { $0.drop { $0 == " " }.first != "#" }
         return Set(lines.compactMap { $0.split(separator: ":").first })
     }
 
-    @Test("A file that cannot be read is a mistake of the configuration") func unreadable() async throws {
+    @Test("A configuration file that cannot be read is a configuration error") func unreadable() async throws {
         let folder = try ConfigurationFolder(String(repeating: "# nothing to see here\n", count: 50_000))
         for (path, reason) in [
             ("\(folder.path)/none.yaml", "No such file or directory"), (folder.path, "Is a directory"),
@@ -104,19 +104,19 @@ struct ConfigCommandTests {
         }
     }
 
-    @Test("A relative configuration has its folder below the current one") func relative() throws {
+    @Test("A relative configuration path is resolved in the current folder") func relative() throws {
         let current = try #require(getcwd(nil, 0))
         defer { free(current) }
         expect(ConfigurationSource.folder(of: "Package.swift"), is: "\(String(cString: current))/")
     }
 
-    @Test("The version is said in two ways", arguments: ["version", "--version"]) func version(line: String) async {
+    @Test("version and --version say the same", arguments: ["version", "--version"]) func version(line: String) async {
         let terminal = Terminal()
         await expect(terminal.run(Program.commands, line), is: .success)
         expect(terminal.output, is: "pushmill \(Version.current)")
     }
 
-    @Test("Every command has its help, within 80 columns", arguments: Program.commands.commands.map(\.name))
+    @Test("Every command has help, within 80 columns", arguments: Program.commands.commands.map(\.name))
     func help(name: String) async {
         let terminal = Terminal()
         await expect(terminal.run(Program.commands, "\(name) --help"), is: .success)

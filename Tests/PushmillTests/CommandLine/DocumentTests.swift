@@ -5,8 +5,8 @@ import Testing
 
 @testable import Pushmill
 
-/// What documents show of the command line and of the configuration, held against their own parsers. The rest of what they
-/// say is held by `deploy/check-documents`.
+/// Checks the command lines and configurations in documents with the program's own parsers. `deploy/check-documents`
+/// checks the rest.
 @Suite("Documents")
 struct DocumentTests {
     private static let top = String(#filePath.split(separator: "/Tests/")[0])
@@ -17,7 +17,7 @@ struct DocumentTests {
         var testDescription: String { name }
     }
 
-    /// Every page that the repository has.
+    /// Every Markdown file of the repository.
     static let documents: [Document] = {
         let names =
             ["README.md"]
@@ -31,7 +31,7 @@ struct DocumentTests {
         }
     }()
 
-    /// What the examples in the documents have beside the built-in stages.
+    /// The stages that the documents' examples have besides the built-in ones.
     private static let registry = StageRegistry(adding: [
         StageEntry("lottery") { settings in
             _ = settings.required("tickets", .file)
@@ -39,7 +39,7 @@ struct DocumentTests {
         }
     ])
 
-    @Test("Each command line of a code block is one that the program takes", arguments: documents)
+    @Test("The program accepts every command line in a code block", arguments: documents)
     func commandLines(document: Document) throws {
         for line in document.blocks(["", "console", "sh"]).flatMap(\.commandLines) {
             for arguments in ShellLine(line).calls(of: "pushmill") {
@@ -48,14 +48,14 @@ struct DocumentTests {
         }
     }
 
-    @Test("Each command that a text names is there, with its options", arguments: documents)
+    @Test("Every command that a text names exists, with its options", arguments: documents)
     func named(document: Document) {
         let commands = Program.commands.commands
         for span in document.spans where span.hasPrefix("pushmill ") {
             let words = span.split(separator: " ").dropFirst().map { String($0) }
             let command = commands.first { words.starts(with: $0.words) }
             let isGroup = words.count == 1 && commands.contains { $0.words.count > 1 && $0.words[0] == words[0] }
-            // `pushmill COMMAND --help` is of any.
+            // `pushmill COMMAND --help` stands for any command.
             let isOfNone = words[0].hasPrefix("--") || words[0] == "COMMAND"
             #expect(command != nil || isGroup || isOfNone, "\(span)")
             let options = (command?.options.map { "--\($0.name)" } ?? []) + ["--help", "--version"]
@@ -65,7 +65,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("Each configuration of a code block is right", arguments: documents)
+    @Test("Every configuration in a code block is valid", arguments: documents)
     func configurations(document: Document) throws {
         let source = ConfigurationSource(
             registry: Self.registry, environment: [:])
@@ -76,7 +76,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("There is something to hold") func sum() {
+    @Test("The documents have enough examples to check") func sum() {
         let calls = Self.documents.flatMap { $0.blocks(["", "console", "sh"]).flatMap(\.commandLines) }
             .flatMap { ShellLine($0).calls(of: "pushmill") }
         #expect(calls.count > 15)
@@ -85,7 +85,7 @@ struct DocumentTests {
     }
 
     @Test(
-        "A line of the shell is told apart as the shell does",
+        "A shell line is split into calls as the shell splits it",
         arguments: [
             ("pushmill apply --config f < p.json > o 2>&1", [["apply", "--config", "f"]]),
             (
@@ -105,7 +105,7 @@ struct DocumentTests {
         #expect(throws: ProgramError.self) { try parse(line.split(separator: " ").map { String($0) }) }
     }
 
-    /// Throws what the program would say; runs nothing.
+    /// Throws the program's error; runs nothing.
     private func parse(_ arguments: [String]) throws(ProgramError) {
         if arguments == ["--help"] || arguments == ["--version"] { return }
         guard let command = Program.commands.commands.first(where: { arguments.starts(with: $0.words) }) else {
@@ -122,7 +122,7 @@ extension DocumentTests.Document {
 
         var text: String { lines.joined(separator: "\n") + "\n" }
 
-        /// What would be typed, continued lines put together. In a block that shows answers too, what follows a `$`.
+        /// The lines that a reader types, continued ones joined. In a block that also shows output, what follows a `$`.
         var commandLines: [String] {
             var found: [String] = []
             var goesOn = false
@@ -137,7 +137,7 @@ extension DocumentTests.Document {
             return found
         }
 
-        /// Whether all that stands at the left is a section of a configuration.
+        /// True if every unindented name is a section of a configuration.
         var isConfiguration: Bool {
             let sections = ["kafka", "topics", "delivery", "state", "stages", "process", "admin", "log"]
             let names = lines.filter { line in line.first.map { $0.isLetter || $0 == "-" } ?? false }
@@ -148,7 +148,7 @@ extension DocumentTests.Document {
 
     func blocks(_ languages: [String]) -> [Block] { parts.blocks.filter { languages.contains($0.language) } }
 
-    /// What stands in backticks outside of code blocks, on one line.
+    /// The texts in backticks outside code blocks, each on one line.
     var spans: [String] {
         parts.prose.split(separator: "`", omittingEmptySubsequences: false).enumerated()
             .filter { !$0.offset.isMultiple(of: 2) }
@@ -191,7 +191,7 @@ struct ShellLine {
                 quote = character
                 word = word ?? ""
             case " ", "|", ";", "&", "<", ">":
-                // The number of a descriptor, or what one is redirected to.
+                // Leaves out a descriptor's number and the target of a redirection.
                 if let word, !(character == ">" && word == "2"), !isRedirected { words[words.count - 1].append(word) }
                 if word != nil { isRedirected = false }
                 word = nil

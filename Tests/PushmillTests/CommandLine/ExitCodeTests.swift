@@ -8,7 +8,7 @@ import Testing
 struct ExitCodeTests {
     private static let top = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 
-    @Test("The page of reference has each, and no other")
+    @Test("The reference page has every exit code and no other")
     func reference() throws {
         let page = try String(contentsOfFile: "\(Self.top)/deploy/REFERENCE.md", encoding: .utf8)
         let section = try #require(page.split(separator: "\n## ").first { $0.hasPrefix("Exit codes\n") })
@@ -16,7 +16,7 @@ struct ExitCodeTests {
         expect(told, is: ExitCode.allCases.map(\.rawValue))
     }
 
-    @Test("What ends a command early has the code that the page says")
+    @Test("Each error has the exit code that the page documents")
     func errors() {
         expect(ProgramError.usage("").exitCode.rawValue, is: 64)
         expect(ProgramError.badData("").exitCode.rawValue, is: 65)

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Pushmill
 
-/// What a command has written.
+/// Records what a command writes.
 final class Terminal: Sendable {
     private let registry: StageRegistry
     private let isTerminal: Bool
@@ -20,10 +20,10 @@ final class Terminal: Sendable {
 
     var output: String { written.withLock { $0.output.joined(separator: "\n") } }
     var error: String { written.withLock { $0.error.joined(separator: "\n") } }
-    /// Each time that progress was shown.
+    /// All progress that was shown, in order.
     var status: [String] { written.withLock { $0.status } }
 
-    /// Until progress is shown.
+    /// Waits until progress is shown.
     func waitForStatus() async { for await _ in shown.stream { return } }
 
     private func surroundings(_ environment: [String: String]) -> Surroundings {

@@ -12,7 +12,7 @@ struct BenchTests {
         expect(row.utf8.count, is: BenchTable.heading.utf8.count)
     }
 
-    @Test("What cannot be measured is a mistake") func unknown() async {
+    @Test("An unknown measurement is a usage error") func unknown() async {
         let terminal = Terminal()
         await expect(terminal.run(Program.commands, "bench payload decrpyt"), is: .usage)
         #expect(terminal.error.contains("found 'decrpyt'; did you mean \"decrypt\"?"))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Pushmill
 
-@Suite("Counts of a changelog by command")
+@Suite("Commands on counts in a changelog")
 struct ChangelogCommandTests {
     private let cluster: MockCluster
     private let folder: ConfigurationFolder
@@ -39,7 +39,7 @@ struct ChangelogCommandTests {
         #expect(ran.output == output, "\(command)")
     }
 
-    @Test("They are set, shown, exported and deleted")
+    @Test("Counts are set, shown, exported and deleted")
     func life() async {
         await expect("badges set anna 5 --app com.x", "")
         await expect("badges set anna 3", "")
@@ -61,19 +61,19 @@ struct ChangelogCommandTests {
 
     private static let carl = #"{"recipient":"carl","app":"","count":2}"# + "\n"
 
-    @Test("A count is where events with the recipient as their key are, unless the partition is named")
+    @Test("A count goes to the partition of its recipient's key unless one is named")
     func named() async {
         await expect("badges set carl 2 --partition 3", "")
         await expect("badges set foobar 1", "")
         await expect("badges get foobar --partition 1", #"{"recipient":"foobar","app":"","count":1}"# + "\n")
         await expect("badges get carl --partition 3", Self.carl)
         #expect(await run("badges get carl --partition 4").output.isEmpty)
-        // Without it they are found where they are.
+        // Without --partition, counts are found in the partition that has them.
         await expect("badges get carl", Self.carl)
         await expect("badges set carl 4", "")
         let changed = #"{"recipient":"carl","app":"","count":4}"# + "\n"
         await expect("badges get carl --partition 3", changed)
-        // So is where the first count of another app goes.
+        // The first count of another app goes to the same partition.
         await expect("badges set carl 6 --app com.x", "")
         await expect("badges get carl --partition 3", changed + #"{"recipient":"carl","app":"com.x","count":6}"# + "\n")
         await expect("badges set carl 1 --partition 2", "")
@@ -86,7 +86,7 @@ struct ChangelogCommandTests {
         #expect(beyond.error.contains("the topic push.badges has 5 partitions, numbered from 0"))
     }
 
-    @Test("A recipient that is not UTF-8 is named as the export has it: in base64")
+    @Test("A recipient that is not UTF-8 is named in base64, as in the export")
     func encoded() async {
         let line = #"{"recipient_b64":"/wD+","app":"","count":4}"# + "\n"
         await expect("badges set --base64 /wD+ 4", "")
@@ -102,7 +102,7 @@ struct ChangelogCommandTests {
         #expect(mistake.code == .usage && mistake.error.contains("RECIPIENT: expected base64, found 'anna!'"))
     }
 
-    @Test("A recipient that no event can count for gets no count")
+    @Test("A recipient too long for any event to count gets no count")
     func nobody() async {
         for (length, code) in [(4092, .success), (4093, .usage)] as [(Int, ExitCode)] {
             let recipient = String(repeating: "x", count: length)
@@ -113,7 +113,7 @@ struct ChangelogCommandTests {
     }
 
     /// (trust 18)
-    @Test("Counts of a newer release are neither shown nor set without what it has written", arguments: ["get", "set"])
+    @Test("Counts that a newer release has written are neither shown nor overwritten", arguments: ["get", "set"])
     func newer(command: String) async throws {
         let place = Array("anna".utf8).withUnsafeBytes { TopicPartition(of: $0, in: "push.badges", partitions: 5) }
         var change = RecordEnvelope([0, 0, 0, 4] + Array("anna".utf8), CountState(count: 0), in: place)
@@ -127,7 +127,7 @@ struct ChangelogCommandTests {
     }
 
     @Test(
-        "A key's partition is that of Java clients",
+        "A key's partition is the one that Java clients choose",
         arguments: [("21", 0), ("foobar", 1), ("a-little-bit-long-string", 2), ("abc", 2)] as [(String, Int32)])
     func partition(key: String, partition: Int32) throws {
         let found = Array(key.utf8).withUnsafeBytes { TopicPartition(of: $0, in: "t", partitions: 5) }

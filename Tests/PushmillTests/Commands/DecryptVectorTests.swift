@@ -13,7 +13,7 @@ struct DecryptVectorTests {
         return (terminal, code)
     }
 
-    @Test("The good ones give their plaintext", arguments: try DecryptVectors.read().good)
+    @Test("Good vectors decrypt to their plaintext", arguments: try DecryptVectors.read().good)
     func good(vector: DecryptVector) async throws {
         let (terminal, code) = try await decrypt(vector)
         expect(code, is: .success)
@@ -21,7 +21,7 @@ struct DecryptVectorTests {
         expect(terminal.error, is: "")
     }
 
-    @Test("The bad ones fail with their reason and show nothing", arguments: try DecryptVectors.read().bad)
+    @Test("Bad vectors fail with their reason and show nothing", arguments: try DecryptVectors.read().bad)
     func bad(vector: DecryptVector) async throws {
         let (terminal, code) = try await decrypt(vector)
         expect(code, is: .badData)

@@ -13,14 +13,14 @@ struct HealthCommandTests {
             "{ kafka: { bootstrap.servers: h }, admin: { listen: \"127.0.0.2:1\" }, stages: [] }")
     }
 
-    /// Where it has asked in vain.
+    /// Runs the command, which gets no answer, and returns its error.
     private func asked(_ line: String, _ environment: [String: String] = [:]) async -> String {
         let terminal = Terminal(registry: StageRegistry(adding: []))
         await expect(terminal.run(Program.commands, "health \(line)", environment: environment), is: .different)
         return terminal.error
     }
 
-    @Test("It asks at the address that is given, else the variable's, else the configuration's, else the usual one")
+    @Test("The address comes from the option, else the variable, else the configuration")
     func address() async {
         let config = "--config \(folder.file)"
         let variable = ["PUSHMILL_ADMIN_LISTEN": "127.0.0.3:1"]
@@ -29,11 +29,11 @@ struct HealthCommandTests {
         #expect(await asked(config).contains("from 127.0.0.2:1:"))
     }
 
-    @Test("Where the configuration has no address it asks at the usual one, and says so")
+    @Test("If the configuration cannot be read, health asks at the usual address and says so")
     func unreadable() async {
         let missing = "\(folder.path)/missing.yaml"
         let terminal = Terminal(registry: StageRegistry(adding: []))
-        // Whether anything is there is another matter.
+        // Whether a service answers there does not matter.
         _ = await terminal.run(Program.commands, "health --config \(missing)")
         #expect(terminal.error.hasPrefix("\(missing) says no address: asking at the usual one"))
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Commands on keys and ciphertexts")
 struct KeyCommandTests {
-    /// Says what a command wrote, or its complaint with the exit code before it.
+    /// Returns what a command wrote, or its exit code and its error.
     private func run(_ words: String, input: String = "") async -> String {
         let terminal = Terminal(input: input)
         let code = await terminal.run(Program.commands, words)
@@ -21,7 +21,7 @@ struct KeyCommandTests {
         return status.st_mode & 0o777
     }
 
-    @Test("Everything that is encrypted is decrypted", arguments: SealingForm.allCases)
+    @Test("In every form, encrypted text decrypts again", arguments: SealingForm.allCases)
     func roundTrip(form: SealingForm) async throws {
         let text = "Grüße 👋🏽, \"see you\" at 12"
         guard form != .rot13 else {
@@ -37,7 +37,7 @@ struct KeyCommandTests {
         try await expect(keys.decrypt("\(lines[0])\n", "--kid k \(draft)"), is: text)
     }
 
-    @Test("What a relay hands on is decrypted as it came, by the words that the stage takes", arguments: [false, true])
+    @Test("A relayed web push decrypts with the options that the stage takes", arguments: [false, true])
     func relayed(hasHeaderLines: Bool) async throws {
         let keys = try KeyFolder(
             """
@@ -60,7 +60,7 @@ struct KeyCommandTests {
         }
     }
 
-    @Test("Keys go to the end of one file, which is its owner's only and never shown")
+    @Test("New keys are appended to a file for its owner only and are not printed")
     func generated() async throws {
         let keys = try KeyFolder()
         try await expect(keys.generate("openssl --kid a"), is: "")
@@ -73,13 +73,13 @@ struct KeyCommandTests {
     }
 
     @Test(
-        "A key set stays its owner's, and readable by the group that it is lent to",
+        "Adding a key keeps the key set's owner, group and permissions",
         arguments: [0o600, 0o640] as [mode_t])
     func lent(permissions: mode_t) async throws {
         let keys = try KeyFolder()
         try await keys.generate("openssl --kid a")
         try #require(chmod(keys.keys, permissions) == 0)
-        // Only root may, and not where it is one of a namespace with few users.
+        // Only root may do this, and not in a user namespace without these IDs.
         let isGivenAway = chown(keys.keys, 12_345, 54_321) == 0
         try await keys.generate("openssl --kid b")
         try expect(keys.set().keys.count, is: 2)
@@ -90,9 +90,9 @@ struct KeyCommandTests {
     }
 
     /// (trust 7)
-    // One after the other: who looks through memory copies what another one is about to wipe.
+    // Serialized: a search of memory copies what the other case is about to wipe.
     @Test(
-        "Nothing of a key that was made, or of the set that it was added to, stays in memory", .serialized,
+        "No secret of a new key, or of the set that it was added to, stays in memory", .serialized,
         arguments: ["k", "d"])
     func wiped(member: String) async throws {
         let keys = try KeyFolder()
@@ -104,7 +104,7 @@ struct KeyCommandTests {
         expect(secrets.count, is: 2)
         for secret in secrets { #expect(try !OwnMemory.contains(secret)) }
         let secret = try #require(secrets.first)
-        // What is there is found. Other threads change the maps that are gone through, so that it may be missed once.
+        // A copy that exists is found. Other threads change the maps during the search, so one search may miss it.
         var copy: [UInt8] = []
         var isFound = false
         for _ in 0..<3 where !isFound {
@@ -114,7 +114,7 @@ struct KeyCommandTests {
         #expect(isFound, "it is at \(copy.withUnsafeBytes { "\($0)" }), among \(OwnMemory.maps)")
     }
 
-    @Test("Keys that are added at once are all there")
+    @Test("Keys that are added concurrently are all kept")
     func addedAtOnce() async throws {
         let keys = try KeyFolder()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -126,7 +126,7 @@ struct KeyCommandTests {
         try expect(keys.set().keys.count, is: 20)
     }
 
-    @Test("Who holds the folder of a key set for long, as flock around the command does, keeps no key from it")
+    @Test("A lasting lock on the folder, as by flock around the command, blocks no key")
     func heldFolder() throws {
         let keys = try KeyFolder()
         let folder = open(keys.folder.path, O_RDONLY | O_DIRECTORY)
@@ -137,7 +137,7 @@ struct KeyCommandTests {
         #expect(isDone)
     }
 
-    @Test("A key set that begins with a byte order mark is read, and is without it once a key is added")
+    @Test("A key set's byte order mark is accepted, and removed once a key is added")
     func mark() async throws {
         let keys = try KeyFolder()
         try await keys.generate("aes-gcm --kid a")
@@ -150,7 +150,7 @@ struct KeyCommandTests {
         try expect(keys.set().keys.map { $0["kid"] }, is: ["a", "b"])
     }
 
-    @Test("A link to a key set stays one")
+    @Test("A link to a key set stays a link")
     func link() async throws {
         let keys = try KeyFolder()
         try await keys.generate("openssl --kid a")
@@ -159,7 +159,7 @@ struct KeyCommandTests {
         try expect(keys.set().keys.count, is: 2)
     }
 
-    @Test("No key is made by a name that the set revokes")
+    @Test("No key is generated under a name that the set revokes")
     func revokedName() async throws {
         let keys = try KeyFolder()
         try await keys.generate("openssl --kid a")
@@ -171,7 +171,7 @@ struct KeyCommandTests {
         try expect(String(decoding: Data(contentsOf: URL(filePath: keys.keys)), as: UTF8.self), is: revoking)
     }
 
-    @Test("Senders are told the public half of a key pair")
+    @Test("Generating a key pair prints its public half for senders")
     func published() async throws {
         struct Public: Decodable {
             let kty, d, p256dh, auth: String?
@@ -186,7 +186,7 @@ struct KeyCommandTests {
         try expect(subscription.auth, is: keys.set().key("p")["auth"])
     }
 
-    @Test("Keys that others can read are warned of, and used")
+    @Test("A key set that others can read is used with a warning")
     func warning() async throws {
         let keys = try KeyFolder()
         try await keys.generate("openssl")
@@ -199,7 +199,7 @@ struct KeyCommandTests {
     }
 
     @Test(
-        "Mistakes say what, where, and what to do",
+        "Errors say what is wrong, where, and what to do",
         arguments: [
             ("generate jw --keys @k", "64 pushmill: FORMAT: expected jwe, openssl,"),
             ("generate openssl", "64 pushmill: 'keys generate' needs --keys FILE"),
@@ -239,7 +239,7 @@ struct KeyCommandTests {
         #expect(said.replacing("\(keys.folder.path)/", with: "@").hasPrefix(message), "\(said)")
     }
 
-    @Test("More than the service would show is not encrypted")
+    @Test("A text longer than the service would show is not encrypted")
     func tooLarge() async throws {
         let keys = try KeyFolder()
         try await keys.generate("jwe")
@@ -249,7 +249,7 @@ struct KeyCommandTests {
     }
 }
 
-/// A file's text in memory that nobody can write to, where it is not looked for.
+/// A file's text in read-only memory, which `OwnMemory` does not search.
 private final class ReadOnlyText {
     private static let room = 1 << 16
     private let text: UnsafeRawBufferPointer
@@ -264,7 +264,7 @@ private final class ReadOnlyText {
 
     deinit { munmap(UnsafeMutableRawPointer(mutating: text.baseAddress), Self.room) }
 
-    /// The values, of 43 characters, of all members of that name.
+    /// The 43-character values of all members of that name.
     func values(of member: String) -> [UnsafeRawBufferPointer] {
         let opening = Array("\"\(member)\":\"".utf8)
         return text.indices.dropLast(opening.count + 43).filter { text[$0...].starts(with: opening) }.map {
@@ -273,9 +273,9 @@ private final class ReadOnlyText {
     }
 }
 
-/// What this process can write to, also where it has let go of it.
+/// The memory that this process can write to, including what it has freed.
 private enum OwnMemory {
-    /// To its end: the system gives a page at a time, after which Foundation takes it for read.
+    /// Read to the end: the kernel returns a page at a time, after which Foundation considers the file read.
     static var maps: String {
         let file = open("/proc/self/maps", O_RDONLY)
         defer { close(file) }
@@ -292,17 +292,17 @@ private enum OwnMemory {
         let page = Int(getpagesize())
         for line in maps.split(separator: "\n") {
             let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { Int($0, radix: 16) }
-            // The address sanitizer's notes on memory are far larger than it.
+            // The address sanitizer's shadow memory is far larger than the memory itself.
             guard line.contains(" rw-p "), ends.count == 2, ends[1] - ends[0] < 1 << 32 else { continue }
             var start = ends[0]
             while start < ends[1] {
                 let count = pread(memory, &buffer, min(buffer.count, ends[1] - start), start)
                 if count > 0, buffer.withUnsafeBytes({ find(text, in: $0.prefix(count)) }) { return true }
                 if count <= 0 {
-                    // Another thread may have given a page back meanwhile: what is behind it is looked at too.
+                    // Another thread may have unmapped a page meanwhile: the search goes on behind it.
                     start += page - start % page
                 } else if start + count < ends[1] {
-                    // What was read may end in the midst of it, however little that was.
+                    // The text may begin in what was read and end after it, however little was read.
                     start += max(1, count - text.count + 1)
                 } else {
                     break

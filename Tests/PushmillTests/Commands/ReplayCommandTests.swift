@@ -32,7 +32,7 @@ struct ReplayCommandTests {
         return (terminal, code)
     }
 
-    @Test("A report does not overwrite what is read", arguments: ["--json", "--junit", "--html"])
+    @Test("A report does not overwrite a file that the replay reads", arguments: ["--json", "--junit", "--html"])
     func overwriting(option: String) async throws {
         try folder.write("badges.jsonl", #"{"recipient":"anna","app":"","count":1}"#)
         let golden = "--baseline FOLDER/golden.jsonl --badges FOLDER/badges.jsonl"
@@ -45,7 +45,7 @@ struct ReplayCommandTests {
         await expect(run("replay FOLDER/events.jsonl CONFIG \(golden) \(option) FOLDER/report").1, is: .success)
     }
 
-    @Test("A golden capture is written, compared with, and written anew")
+    @Test("A golden capture is written, compared with, and updated")
     func golden() async throws {
         let replay = "replay FOLDER/events.jsonl CONFIG --baseline FOLDER/golden.jsonl"
         let (first, written) = await run("\(replay) --update")
@@ -66,7 +66,7 @@ struct ReplayCommandTests {
         await expect(run(replay).1, is: .success)
     }
 
-    @Test("The worked example is as its golden capture says")
+    @Test("The worked example matches its golden capture")
     func example() async throws {
         let parts = "\(#filePath)".split(separator: "/").dropLast(4)
         let example = "/" + parts.joined(separator: "/") + "/deploy/regression"
@@ -79,7 +79,7 @@ struct ReplayCommandTests {
     }
 
     @Test(
-        "What makes no sense is refused, and what cannot be read is bad data",
+        "Invalid options are a usage error, and unreadable input is bad data",
         arguments: [
             ("replay FOLDER/events.jsonl CONFIG", ExitCode.usage),
             ("replay FOLDER/events.jsonl CONFIG --baseline x --from 2h", .usage),

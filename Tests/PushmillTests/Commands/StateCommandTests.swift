@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Commands on the embedded state")
 struct StateCommandTests {
-    /// A folder with a configuration, gone after the test.
+    /// A folder with a configuration, deleted after the test.
     private final class Folder: Sendable {
         let path = FileManager.default.temporaryDirectory.path + "/pushmill-state-\(UUID().uuidString)"
         var state: String { "\(path)/s.sqlite" }
@@ -28,7 +28,7 @@ struct StateCommandTests {
             try Data(text.utf8).write(to: URL(filePath: "\(path)/\(name)"))
         }
 
-        /// Runs a command whose words may name files of this folder by `@`.
+        /// Runs a command. `@` in its words stands for this folder.
         func run(_ command: String, _ terminal: Terminal = Terminal()) async -> (code: ExitCode, output: String) {
             var words = command.replacing("@", with: "\(path)/").split(separator: " ")
             words.insert("--config=\(path)/c.yaml", at: 2)
@@ -48,7 +48,7 @@ struct StateCommandTests {
         #expect(ran.output == output, "\(command)")
     }
 
-    @Test("Contacts go in and out, one person's too")
+    @Test("Contacts are imported, exported and deleted, also for one owner")
     func contacts() async throws {
         try folder.write(
             "contacts",
@@ -67,7 +67,7 @@ struct StateCommandTests {
         await expect("contacts export", directory + others)
     }
 
-    @Test("What is exported is imported elsewhere as it was, whatever owners and identifiers are made of")
+    @Test("Exported contacts import elsewhere unchanged, whatever characters they contain")
     func exported() async throws {
         try folder.write(
             "contacts",
@@ -91,7 +91,7 @@ struct StateCommandTests {
         await #expect(elsewhere.run("contacts export").output == directory + others)
     }
 
-    @Test("Contacts that are a file's are changed there: the embedded store has those of before")
+    @Test("If contacts come from a file, import is refused; export and delete use the store")
     func contactsOfFile() async throws {
         try folder.write("contacts", #"{"owner":"anna","id":"c9","name":"Public"}"#)
         await expect("contacts import @contacts", "1 contacts imported")
@@ -106,7 +106,7 @@ struct StateCommandTests {
         #expect(terminal.error.hasPrefix("warning: the service has the contacts of the file "))
     }
 
-    @Test("Contacts that are a topic's are shown, and changed in the topic only")
+    @Test("If contacts come from a topic, export works; import and delete are refused")
     func contactsOfTopic() async throws {
         try folder.write("contacts", #"{"id":"c9","name":"Public"}"#)
         await expect("contacts import @contacts", "1 contacts imported")
@@ -118,7 +118,7 @@ struct StateCommandTests {
     }
 
     @Test(
-        "What cannot be done is said with the place",
+        "Errors name the file, and the line if there is one",
         arguments: [
             ("contacts export", "there is no state at @s.sqlite", ExitCode.badData),
             ("contacts import @bad", #"@bad:2: no name"#, .badData),
@@ -129,7 +129,7 @@ struct StateCommandTests {
         await expect(command, "pushmill: \(message)", code)
     }
 
-    @Test("An import that breaks off tells what it leaves; one that does not says nothing but its number")
+    @Test("An import that fails reports how many contacts it imported before the error")
     func brokenImport() async throws {
         let contacts = (1...10_001).map { #"{"id":"c\#($0)","name":"x"}"# }
         try folder.write("contacts", contacts.joined(separator: "\n") + "\n{\"id\":\"c0\"}")
@@ -142,7 +142,7 @@ struct StateCommandTests {
         #expect(terminal.error.isEmpty)
     }
 
-    @Test("A count that is none is a mistake of usage", arguments: ["-- -1", "2147483648", "1.5", "many"])
+    @Test("An invalid count is a usage error", arguments: ["-- -1", "2147483648", "1.5", "many"])
     func noCount(_ count: String) async {
         let ran = await folder.run("badges set anna \(count)")
         #expect(ran.code == .usage)

@@ -15,7 +15,7 @@ struct TopicCommandTests {
 
     init() throws { try self.init(brokers: 1) }
 
-    /// With as many partitions.
+    /// Each topic has as many partitions as there are brokers.
     private init(brokers: Int) throws {
         cluster = try MockCluster(brokers: brokers)
         for topic in ["push.events", "push.notifications", "push.dead-letters"] {
@@ -46,13 +46,13 @@ struct TopicCommandTests {
         return (terminal, await terminal.run(Program.commands, "\(words[0]) --config \(folder.file) \(rest)"))
     }
 
-    @Test("What goes on for ever has no end")
+    @Test("A capture with --follow cannot have an end")
     func followTo() async {
         let (terminal, code) = await run("capture --follow --to 5")
         #expect(code == .usage && terminal.error.contains("--follow"))
     }
 
-    @Test("A topic is captured, and replays against what was published")
+    @Test("A topic is captured, and replays against its published outputs")
     func replayed() async throws {
         let payload = #"{"aps":{"alert":"x"}}"#
         try publish(payload, to: "push.events")
@@ -68,7 +68,7 @@ struct TopicCommandTests {
         expect(found, is: .different)
         #expect(different.output.contains("header:apns-id changed in 1 of 1"))
         #expect(different.error.isEmpty)
-        // Others may write there too.
+        // Other programs may write there too.
         try publish("probe", to: "push.notifications")
         let (beside, same) = await run("\(replay) --ignore header:apns-id")
         expect(same, is: .success)
@@ -78,14 +78,14 @@ struct TopicCommandTests {
     }
 
     @Test(
-        "Where no broker answers it is said which were asked, and what to look at",
+        "If no broker answers, the error names the brokers and what to check",
         arguments: [
             ("capture", ExitCode.internalFailure), ("badges export", .internalFailure),
             ("replay topic:push.events --baseline topic:push.notifications", .badData),
         ])
     func nobodyAnswers(command: String, expected: ExitCode) async {
         let terminal = Terminal()
-        // Who reads needs no secret of who writes.
+        // A command that only reads needs no secret of the producer.
         let code = await terminal.run(
             Program.commands, "\(command) --config \(folder.file)",
             environment: [
@@ -105,14 +105,14 @@ struct TopicCommandTests {
         expect(terminal.output.split(separator: "\n").count, is: 1)
     }
 
-    @Test("What was read until a broker failed is kept, unless there is a file of before: that stays")
+    @Test("Records read before a broker fails are kept, but do not replace an earlier file")
     func cutShort() async throws {
         let scene = try Self(brokers: 2)
         for partition: Int32 in 0...1 {
             scene.cluster.setLeader(of: TopicPartition("push.events", partition), broker: partition + 1)
             try scene.publish("x\(partition)", to: "push.events", partition: partition)
         }
-        // The second one's log has lost what was there a moment ago. OFFSET_OUT_OF_RANGE
+        // OFFSET_OUT_OF_RANGE: the second broker's log has lost what was there a moment ago.
         scene.cluster.failRequests(.fetch, of: 2, with: 1, count: 1000)
         let (terminal, code) = await scene.run("capture --output FOLDER/new.jsonl")
         expect(code, is: .internalFailure)
@@ -129,7 +129,7 @@ struct TopicCommandTests {
         }
     }
 
-    @Test("A file that is no capture stays; one that is, or is empty, is replaced")
+    @Test("A capture replaces an earlier capture or an empty file, and no other file")
     func replacing() async throws {
         try publish("x", to: "push.events")
         let configuration = try text(of: "pushmill.yaml")
@@ -147,7 +147,7 @@ struct TopicCommandTests {
         #expect(try text(of: "capture.jsonl").contains(#""payload":"x""#))
     }
 
-    @Test("A capture that waits for records shows how far it is, but not among the records", .timeLimit(.minutes(1)))
+    @Test("A capture shows its progress unless its records go to the terminal", .timeLimit(.minutes(1)))
     func waiting() async throws {
         let terminal = Terminal(registry: StageRegistry(adding: []))
         let capture = "capture --config \(folder.file) --follow --limit 1 --output \(folder.path)/capture.jsonl"
@@ -172,7 +172,7 @@ struct TopicCommandTests {
         expect(terminal.error, is: "pushmill: topic push.events: there is no record in this range")
     }
 
-    @Test("On a terminal letters are sent only when told to; what was sent is remembered beside the state")
+    @Test("On a terminal redrive needs --send, and its journal is kept with the state")
     func redriven() async throws {
         try publish(
             "x", to: "push.dead-letters",
@@ -190,7 +190,7 @@ struct TopicCommandTests {
         #expect(await run("capture").0.output.contains(#""headers":["pushmill-attempt","1"]"#))
     }
 
-    @Test("What was sent and what was refused is said before the error that a letter is refused with")
+    @Test("The numbers of sent and refused letters are printed before a refused letter's error")
     func refusedLetter() async throws {
         for (offset, value) in ["x", String(repeating: "x", count: 4000)].enumerated() {
             try publish(
@@ -211,7 +211,7 @@ struct TopicCommandTests {
         expect(lines.last?.hasPrefix("pushmill: sending push.dead-letters/0/1: "), is: true)
     }
 
-    @Test("What a letter says moves no cursor")
+    @Test("Control characters in a letter are escaped")
     func strangeLetter() async throws {
         try publish(
             "x", to: "push.dead-letters",

@@ -16,26 +16,26 @@ struct DemoTests {
         String(decoding: try FileBytes(path: "\(top)/deploy/\(folder)/\(name)").bytes, as: UTF8.self)
     }
 
-    @Test("Services that the demo feeds find what its own has", arguments: Array(DemoFiles.all.keys))
+    @Test("The sample's files are the same as the demo's own", arguments: Array(DemoFiles.all.keys))
     func sample(_ name: String) throws {
         let own = try #require(DemoFiles.all[name])
         try expect(text(name), is: String(decoding: own, as: UTF8.self))
     }
 
-    @Test("Where there is no folder for its files, it is said in words")
+    @Test("A folder for the demo's files that cannot be made is reported in words")
     func noFolder() {
         let error = #expect(throws: FileFailure.self) { try ScratchFolder("nowhere/demo") }
         expect(error?.what, is: "No such file or directory")
     }
 
-    @Test("The sample configuration has the demo's stages, and no mistake")
+    @Test("The sample configuration has the demo's stages and no mistakes")
     func configuration() throws {
         let yaml = try text("pushmill.yaml")
         #expect(yaml.hasSuffix("\n\(DemoFiles.stages)"))
         expect(Reading(yaml).problems, is: [])
     }
 
-    @Test("The manifests' configuration has no mistake")
+    @Test("The Kubernetes manifests' configuration has no mistakes")
     func manifests() throws {
         let lines = try text("configmap.yaml", in: "kubernetes").split(
             separator: "\n", omittingEmptySubsequences: false)
@@ -44,7 +44,7 @@ struct DemoTests {
         expect(Reading(yaml.joined(separator: "\n")).problems, is: [])
     }
 
-    @Test("In forty events there is one of each kind, in eight languages")
+    @Test("Forty events include each kind, in at least eight languages")
     func events() throws {
         var events = try DemoEvents()
         let all = try (0..<40).map { _ in try events.next() }
@@ -57,7 +57,7 @@ struct DemoTests {
         expect(all.count { $0.expiration != nil }, is: 1)
     }
 
-    @Test("Of events whose results never come, the latest are kept")
+    @Test("Of the events whose results never come, only the latest are kept")
     func unanswered() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("push.events", partitions: 1)
@@ -66,7 +66,7 @@ struct DemoTests {
         expect(feed.waiting.count, is: 2)
     }
 
-    @Test("Where brokers are away and there is no room, the feed waits only until it is to end")
+    @Test("With a full queue and no broker, the feed waits only until it is told to end")
     func away() throws {
         let feed = try DemoFeed(servers: "127.0.0.1:1", capacity: 1)
         #expect(try feed.send(until: { true }))
@@ -74,7 +74,7 @@ struct DemoTests {
         expect(feed.waiting.count, is: 1)
     }
 
-    @Test("Results come again after brokers were away")
+    @Test("Results arrive again after the brokers come back")
     func back() throws {
         let cluster = try MockCluster()
         for topic in ["push.notifications", "push.dead-letters"] { try cluster.createTopic(topic, partitions: 1) }
@@ -90,12 +90,12 @@ struct DemoTests {
         let topic = try producer.topic("push.notifications")
         _ = producer.publish(to: topic, key: nil, value: nil, headers: &headers, timestamp: 0, tag: 0)
         var found: [RecordEnvelope] = []
-        // Half a minute.
+        // For at most half a minute.
         for _ in 0..<1500 where found.isEmpty { found = results.poll() }
         expect(found.map(\.topic), is: ["push.notifications"])
     }
 
-    @Test("However long it goes on, the summary has the number of events, the slowest, and a median of the latest")
+    @Test("The summary has the number of all events, the slowest time and a median of the latest")
     func summary() {
         var summary = DemoSummary()
         let notification = DemoNotification("{}")

@@ -9,7 +9,7 @@ struct KeyFolder {
     let folder: ConfigurationFolder
     var keys: String { "\(folder.path)/keys.json" }
 
-    /// `settings` are those of the stage, beside its keys.
+    /// `settings`: the stage's settings besides its keys.
     init(_ settings: String = "formats: [jwe, aes-gcm, chacha20-poly1305, webpush, openssl]") throws {
         folder = try ConfigurationFolder("stages: [{ decrypt: { keys: keys.json, \(settings) } }]")
     }
@@ -32,7 +32,7 @@ struct KeyFolder {
         return terminal.output
     }
 
-    /// What the stage makes of it in a message.
+    /// The body that the stage makes of the ciphertext in a message.
     func body(_ text: String, members: [String: String] = [:]) async throws -> String? {
         let members = members.merging(["ENCRYPTED_DATA": text]) { $1 }.map { ",\"\($0)\":\"\($1)\"" }.joined()
         let payload = #"{"aps":{"alert":{"body":"?"},"mutable-content":1}\#(members)}"#
@@ -42,7 +42,7 @@ struct KeyFolder {
         return try NotificationContent(terminal.output).body
     }
 
-    /// The set, for others to read.
+    /// The key set, for other implementations to read.
     func set() throws -> KeySet {
         try JSONDecoder().decode(KeySet.self, from: Data(contentsOf: URL(filePath: keys)))
     }

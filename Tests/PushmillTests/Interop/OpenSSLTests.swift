@@ -3,7 +3,7 @@ import Glibc
 import PushmillTestSupport
 import Testing
 
-@Suite("With openssl enc", .enabled(if: access("/usr/bin/openssl", X_OK) == 0, "openssl is not installed"))
+@Suite("Interop with openssl enc", .enabled(if: access("/usr/bin/openssl", X_OK) == 0, "openssl is not installed"))
 struct OpenSSLTests {
     struct Derivation: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -29,7 +29,7 @@ struct OpenSSLTests {
         return String(decoding: try #require(Data(base64Encoded: padded)), as: UTF8.self)
     }
 
-    @Test("What openssl writes is read, in one line or in several", arguments: derivations, ["-A", ""])
+    @Test("Text that openssl encrypts decrypts here, in one line or in several", arguments: derivations, ["-A", ""])
     func theirs(derivation: Derivation, lines: String) async throws {
         let keys = try KeyFolder("formats: [openssl], openssl: { \(derivation.setting) }")
         try await keys.generate("openssl --kid pw")
@@ -41,7 +41,7 @@ struct OpenSSLTests {
         try await expect(keys.body(sealed), is: Self.text)
     }
 
-    @Test("What we write, openssl reads", arguments: derivations)
+    @Test("openssl decrypts text that we encrypt", arguments: derivations)
     func ours(derivation: Derivation) async throws {
         let keys = try KeyFolder()
         try await keys.generate("openssl --kid pw")

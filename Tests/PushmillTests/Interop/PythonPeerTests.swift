@@ -1,20 +1,20 @@
 import PushmillTestSupport
 import Testing
 
-@Suite("With jwcrypto and http_ece", .enabled(if: PythonPeers.isThere, "\(PythonPeers.whyNot)"))
+@Suite("Interop with jwcrypto and http_ece", .enabled(if: PythonPeers.isThere, "\(PythonPeers.whyNot)"))
 struct PythonPeerTests {
     private static let text = "Grüße 👋🏽, \"see you\" at 12"
 
     private struct Combination {
         let algorithm: String
         let encryption: String
-        /// The key's.
+        /// The name of the key.
         let name: String
     }
 
     private static let encryptions = ["A128GCM", "A256GCM", "A128CBC-HS256", "A256CBC-HS512"]
 
-    /// A key for each `alg` of keys, for `dir` one of each length, and everything that they can do.
+    /// Generates a key for each `alg`, for `dir` one of each length, and returns all that the keys can do.
     private func combinations(_ keys: KeyFolder) async throws -> [Combination] {
         var all: [Combination] = []
         for encryption in Self.encryptions {
@@ -34,7 +34,7 @@ struct PythonPeerTests {
         return all
     }
 
-    @Test("What jwcrypto writes is read, by every alg and enc, deflated or not")
+    @Test("Text that jwcrypto encrypts decrypts here for every alg and enc, deflated or not")
     func jweTheirs() async throws {
         let keys = try KeyFolder()
         let combinations = try await combinations(keys)
@@ -55,7 +55,7 @@ struct PythonPeerTests {
         }
     }
 
-    @Test("What we write, jwcrypto reads, by every alg and enc")
+    @Test("jwcrypto decrypts text that we encrypt, for every alg and enc")
     func jweOurs() async throws {
         let keys = try KeyFolder()
         let combinations = try await combinations(keys)
@@ -73,7 +73,7 @@ struct PythonPeerTests {
         }
     }
 
-    @Test("What http_ece writes is read", arguments: ["webpush", "webpush-aesgcm"])
+    @Test("Text that http_ece encrypts decrypts here", arguments: ["webpush", "webpush-aesgcm"])
     func webPushTheirs(form: String) async throws {
         let keys = try KeyFolder()
         try await keys.generate("webpush --kid push")
@@ -90,7 +90,7 @@ struct PythonPeerTests {
         try await expect(keys.body(sealed, members: members), is: Self.text)
     }
 
-    @Test("What we write, http_ece reads", arguments: ["webpush", "webpush-aesgcm"])
+    @Test("http_ece decrypts text that we encrypt", arguments: ["webpush", "webpush-aesgcm"])
     func webPushOurs(form: String) async throws {
         let keys = try KeyFolder()
         try await keys.generate("webpush --kid push")

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import PushmillTestSupport
 
-/// Implementations of others, in Python: `Tests/interop/peers.py`.
+/// Other implementations, in Python: `Tests/interop/peers.py`.
 enum PythonPeers {
     private static let repository = URL(filePath: #filePath).appending(path: "../../../..").standardized.path
     private static let python = "\(repository)/.venv/bin/python3"
@@ -33,7 +33,7 @@ enum PythonPeers {
         let error: String?
     }
 
-    /// All at once: to start it takes longer than the work.
+    /// Runs all jobs in one process: starting it takes longer than the work.
     static func run(_ jobs: [Job]) throws -> [Answer] {
         let folder = try TemporaryFolder()
         let lines = try jobs.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pushmill
 
-/// (trust 19) What is said to be in the image, and what is.
+/// (trust 19) The bill lists what the image really contains.
 @Suite("The image's bill of materials")
 struct SBOMTests {
     private struct Bill: Decodable {
@@ -39,8 +39,8 @@ struct SBOMTests {
     private static let deploy = String(#filePath.split(separator: "/Tests/")[0]) + "/deploy"
     private let root: TemporaryFolder
 
-    /// A root with a library that a package has brought, one file of it that was changed, a package that was removed, a
-    /// program that loads the library, and a file of nobody's.
+    /// A root with a library that a package has installed, changed files of that package, a package that was removed, a
+    /// program that loads the library, and a file that no package owns.
     init() throws {
         root = try TemporaryFolder()
         for folder in [
@@ -77,7 +77,7 @@ struct SBOMTests {
             Version: 1
 
             """, to: "var/lib/dpkg/status")
-        // As packages name it from before `/lib` was a link.
+        // Packages from the time before `/lib` was a link name it so.
         try root.write(
             "/.\n/lib\n/lib/x86_64-linux-gnu/libc.so.6\n/etc/c.conf\n/etc/kept.conf\n/etc/set.conf\n",
             to: "var/lib/dpkg/info/libc6:amd64.list")
@@ -101,7 +101,7 @@ struct SBOMTests {
 
     private func bill() throws -> Bill { try JSONDecoder().decode(Bill.self, from: Data(text().utf8)) }
 
-    @Test("It has the packages that are installed, and files of them that are not as they came")
+    @Test("The bill has the installed packages and those of their files that were changed")
     func packages() throws {
         let bill = try bill()
         let packages = bill.components.filter { $0.purl != nil }
@@ -113,7 +113,7 @@ struct SBOMTests {
         #expect(bill.components.contains { $0.type == "operating-system" && $0.name == "debian" && $0.version == "12" })
     }
 
-    @Test("It has every file that no package owns, by its hash, the program among them")
+    @Test("The bill has every file that no package owns, with its hash")
     func files() throws {
         let files = try bill().components.filter { $0.hashes != nil }
         expect(files.map(\.name), is: ["/etc/os-release", "pushmill", "/usr/share/nobodys"])
@@ -123,7 +123,7 @@ struct SBOMTests {
             is: ["\(try Tool.run("sha256sum '\(root.path)/usr/share/nobodys'").prefix(64))"])
     }
 
-    @Test("It says on which packages others, and the program, depend")
+    @Test("The bill says on which packages other packages and the program depend")
     func dependencies() throws {
         let all = Dictionary(
             try bill().dependencies.map { ($0.ref, $0.dependsOn) }, uniquingKeysWith: { first, _ in first })
@@ -135,10 +135,10 @@ struct SBOMTests {
         expect(all["image"]?.count, is: 7)
     }
 
-    @Test("The same root gives the same bytes")
+    @Test("The same root gives a byte-identical bill")
     func repeats() throws { try expect(text(), is: text()) }
 
-    @Test("A library that the program loads and nobody has brought is no bill")
+    @Test("A missing library that the program loads is an error")
     func lacking() throws {
         root.delete("usr/lib/x86_64-linux-gnu/libc.so.6")
         try root.write("/.\n", to: "var/lib/dpkg/info/libc6:amd64.list")
@@ -146,7 +146,7 @@ struct SBOMTests {
         expect(failure?.description.contains("/usr/local/bin/pushmill loads libc.so.6"), is: true)
     }
 
-    @Test("The image's labels have the version that the program has, its revision and its source")
+    @Test("The image's labels have the program's version, its revision and its source")
     func labels() throws {
         let file = String(decoding: try FileBytes(path: "\(Self.deploy)/Dockerfile").bytes, as: UTF8.self)
         #expect(file.contains("\nARG VERSION=\(Version.current)\n"))
@@ -157,10 +157,10 @@ struct SBOMTests {
         for argument in ["REVISION", "SOURCE"] { #expect(example.contains("--build-arg \(argument)=")) }
     }
 
-    @Test("An image that does not say its revision, or where its source is, does not pass", arguments: ["", "unknown"])
+    @Test("An image without its revision or its source does not pass the check", arguments: ["", "unknown"])
     func unlabelled(lacking: String) throws {
         for label in ["revision", "source"] {
-            // In the place of an engine: it has this image, and can build none.
+            // A stand-in for the container engine: it has this image and cannot build one.
             let engine = try root.write(
                 """
                 #!/bin/sh

@@ -8,7 +8,7 @@ enum Tool {
         let description: String
     }
 
-    /// Gives what it writes; fails with what it complains of. `input` is a file.
+    /// Returns the standard output; throws the standard error if the command fails. `input` is a file.
     static func run(_ command: String, input: String = "/dev/null") throws -> String {
         let complaints = try TemporaryFolder()
         let program = try #require(popen("\(command) < '\(input)' 2> '\(complaints.path)/stderr'", "r"))

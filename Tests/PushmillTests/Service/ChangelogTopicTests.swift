@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pushmill
 
-@Suite("The changelog's topic at start")
+@Suite("The changelog topic at startup")
 struct ChangelogTopicTests {
     private static let named = getenv("PUSHMILL_TEST_BROKERS").map { String(cString: $0) }
     private let cluster: MockCluster
@@ -28,14 +28,14 @@ struct ChangelogTopicTests {
         }
     }
 
-    @Test("One with as many partitions as the input is taken as it is")
+    @Test("A changelog with as many partitions as the input is used as it is")
     func equal() throws {
         for topic in ["in", "badges"] { try cluster.createTopic(topic, partitions: 3) }
         let error = try prepare("badges", beside: "in", on: cluster.bootstrapServers)
         #expect(error == nil)
     }
 
-    @Test("One with another number of partitions is waited for, with both numbers", arguments: [1, 2, 4])
+    @Test("The service waits for a changelog with the right number of partitions", arguments: [1, 2, 4])
     func unequal(partitions: Int) throws {
         try cluster.createTopic("in", partitions: 3)
         try cluster.createTopic("badges", partitions: partitions)
@@ -44,7 +44,7 @@ struct ChangelogTopicTests {
         #expect(error.detail.contains("badges has \(partitions) partitions and in has 3"))
     }
 
-    @Test("Where it is missing and brokers do not let it be created, it is said how to")
+    @Test("If the brokers refuse to create the changelog, the reason says how to create it")
     func refused() throws {
         try cluster.createTopic("in", partitions: 3)
         try cluster.createTopic("badges", partitions: 3)
@@ -55,7 +55,7 @@ struct ChangelogTopicTests {
     }
 
     @Test(
-        "One that is not compacted is not used: it would lose counts",
+        "A changelog that is not compacted is not used: it would lose counts",
         .enabled(if: named != nil, "the mock tells no settings of topics"), arguments: ["delete", "compact,delete"])
     func notCompacted(policy: String) throws {
         let servers = try #require(Self.named)
@@ -71,7 +71,7 @@ struct ChangelogTopicTests {
     }
 
     @Test(
-        "Where it is missing it is created", .enabled(if: named != nil, "the mock creates no topics on request"))
+        "A missing changelog is created", .enabled(if: named != nil, "the mock creates no topics on request"))
     func created() throws {
         let servers = try #require(Self.named)
         let name = "test-\(UInt64.random(in: 0 ... .max))"
@@ -79,7 +79,7 @@ struct ChangelogTopicTests {
         try client.createTopic("\(name)-in", partitions: 7, milliseconds: 30_000)
         func prepare() throws -> ProbeReason? { try self.prepare("\(name)-badges", beside: "\(name)-in", on: servers) }
         var reason = try prepare()
-        // Other brokers may not know it at once.
+        // Other brokers may not know the topic at once.
         for _ in 0..<50 where reason?.reason == "starting" {
             usleep(200_000)
             reason = try prepare()

@@ -6,14 +6,14 @@ import Testing
 
 @testable import Pushmill
 
-@Suite("The topic of contacts at start")
+@Suite("The contacts topic at startup")
 struct ContactTopicTests {
     private static let others: [(contacts: Int, inputs: [Int], what: String?)] = [
         (3, [3], nil), (3, [3, 3], nil), (2, [3], "people has 2 partitions and in0 has 3"),
         (3, [3, 4], "people has 3 partitions and in1 has 4"),
     ]
 
-    @Test("One that is co-partitioned has as many partitions as each input", arguments: others)
+    @Test("A co-partitioned contacts topic must have as many partitions as each input", arguments: others)
     func partitions(contacts: Int, inputs: [Int], what: String?) throws {
         let cluster = try MockCluster()
         try cluster.createTopic("people", partitions: contacts)

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Pushmill
 
-@Suite("What blocks")
+@Suite("Blocking work")
 struct OwnThreadTests {
-    /// One more than tasks have threads.
+    /// One more than the number of threads that tasks have.
     private static let count = ProcessInfo.processInfo.processorCount + 1
 
-    @Test("What blocks holds up no task, however few processors there are", .timeLimit(.minutes(1)))
+    @Test("Blocking work delays no task, however few processors there are", .timeLimit(.minutes(1)))
     func blocks() async throws {
         let gate = DispatchSemaphore(value: 0)
         try await withThrowingTaskGroup(of: Void.self) { group in

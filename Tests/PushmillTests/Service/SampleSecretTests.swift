@@ -7,12 +7,12 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// (trust 8) The secrets of examples, which everybody knows.
+/// (trust 8) The secrets of the examples, which are public.
 struct SampleSecretTests {
     private static let root = String(#filePath.split(separator: "/Tests/")[0])
 
     @Test(
-        "They do on one machine only",
+        "Sample secrets are refused beyond loopback unless the configuration allows them",
         arguments: [
             ("kafka: { bootstrap.servers: embedded }", false),
             ("kafka: { bootstrap.servers: 'localhost:9092' }", false),
@@ -33,7 +33,7 @@ struct SampleSecretTests {
     }
 
     @Test(
-        "Every example's keys are refused, and it is said how to make others",
+        "Every example's keys are refused, and the error says how to make others",
         arguments: ["sample/keys.jwks.json", "regression/keys.jwks.json", "kubernetes/secret.yaml"])
     func keys(file: String) throws {
         let text = String(decoding: try FileBytes(path: "\(Self.root)/deploy/\(file)").bytes, as: UTF8.self)
@@ -63,7 +63,7 @@ struct SampleSecretTests {
         #expect("\(try #require(error))".contains("\(path) holds an example's token, known to everybody: make one"))
     }
 
-    @Test("The examples' tokens are known")
+    @Test("The known sample tokens are those of the examples")
     func tokens() throws {
         let secret = String(
             decoding: try FileBytes(path: "\(Self.root)/deploy/kubernetes/secret.yaml").bytes, as: UTF8.self)

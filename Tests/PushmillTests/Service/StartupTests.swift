@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pushmill
 
-@Suite("Start")
+@Suite("Startup")
 struct StartupTests {
     private var limit: rlimit {
         get throws {
@@ -19,7 +19,7 @@ struct StartupTests {
 
     // (trust 9)
     @Test(
-        "A full disk is worth another start, a path that leads nowhere is not",
+        "A full disk is worth another start, a path that does not exist is not",
         arguments: [
             (ENOSPC, ExitCode.internalFailure), (EIO, .internalFailure), (EROFS, .internalFailure),
             (ENOENT, .configuration),
@@ -30,7 +30,7 @@ struct StartupTests {
 
     // (trust 9)
     @Test(
-        "A port that somebody has, and a process at its limits, are worth another start, an address of nobody is not",
+        "A port in use or a resource limit is worth another start, a wrong address is not",
         arguments: [
             (TelemetryError.addressInUse("a"), ExitCode.internalFailure), (.noThread(EAGAIN), .internalFailure),
             (.noPipe(EMFILE), .internalFailure), (.cannotListen("a", EMFILE), .internalFailure),
@@ -41,7 +41,7 @@ struct StartupTests {
         expect(AdminPages.unusable(error, at: address).exitCode, is: code)
     }
 
-    @Test("Only what may be wrong with TLS alone is waited for")
+    @Test("The service waits only for an error that TLS alone can cause")
     func refused() {
         let error = KafkaError("no")
         let login = [("security.protocol", "sasl_ssl"), ("sasl.mechanisms", "PLAIN")]
@@ -55,17 +55,17 @@ struct StartupTests {
         expect(reason.reason, is: "tls")
     }
 
-    @Test("Brokers whose answers take long are not taken for none", .ownThread)
+    @Test("Brokers that answer slowly count as reachable", .ownThread)
     func distant() throws {
         let cluster = try MockCluster()
-        // It takes two of them, and more with a login.
+        // Reaching a broker takes two round trips, and more with a login.
         cluster.setRoundTrip(milliseconds: 800)
         try withExtendedLifetime(cluster) {
             try Startup.reach(ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]))
         }
     }
 
-    @Test("A service may open as many files and connections as the system lets it")
+    @Test("A service raises its descriptor limit to the system's maximum")
     func descriptors() throws {
         var lower = try limit
         lower.rlim_cur = lower.rlim_max - 1

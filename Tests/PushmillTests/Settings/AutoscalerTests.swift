@@ -10,7 +10,7 @@ struct AutoscalerTests {
         try String(contentsOfFile: "\(Self.folder)/\(file)", encoding: .utf8)
     }
 
-    @Test("It goes by the CPU, of which pods request some, and by the age of the oldest record; never by lag")
+    @Test("It scales on the CPU that pods request and the oldest record's age, never on lag")
     func metrics() throws {
         let manifest = try text("horizontalpodautoscaler.yaml")
         #expect(manifest.contains(/- type: Resource\n +resource:\n +name: cpu\n +target: \{ type: Utilization,/))
@@ -19,7 +19,7 @@ struct AutoscalerTests {
         #expect(try text("statefulset.yaml").contains(/requests: \{ cpu: [0-9]+m?,/))
     }
 
-    @Test("The adapter's rule serves the metric that it asks for")
+    @Test("The adapter's rule serves the metric that the autoscaler requests")
     func adapter() throws {
         let rule = try text("README.md")
         #expect(rule.contains("seriesQuery: pushmill_oldest_unfinished_seconds{"))

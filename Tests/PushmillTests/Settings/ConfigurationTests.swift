@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The configuration")
 struct ConfigurationTests {
-    @Test("The example is a configuration, and its values are the defaults") func example() throws {
+    @Test("The example is a valid configuration with the default values") func example() throws {
         let reading = Reading(Example.text)
         expect(reading.problems, is: [])
         let example = try #require(reading.configuration)
@@ -25,7 +25,7 @@ struct ConfigurationTests {
         expect(empty.admin.listen, is: ListenAddress(host: "127.0.0.1", port: 9464))
     }
 
-    @Test("State is a folder, or the file that an earlier release was given or has left")
+    @Test("The state is in a folder, or in the file of an earlier release")
     func state() throws {
         let folder = try TemporaryFolder()
         func state(_ path: String) throws -> StateSettings {
@@ -44,7 +44,7 @@ struct ConfigurationTests {
         try expect("left", "left", "counts")
         try folder.write("", to: "beside.sqlite")
         try expect("beside", "beside.sqlite", "counts")
-        // A path may end as those of folders do.
+        // The path may end with a slash.
         try expect("beside/", "beside.sqlite", "counts")
         #expect(folder.names == ["beside.sqlite", "left", "state"])
         #expect(throws: StoreError.unopened(path: "\(folder.path)/a/b", error: ENOENT)) {
@@ -52,7 +52,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("What a redrive remembers is in the folder, or where an earlier release has left it")
+    @Test("The redrive journal is in the state folder, or where an earlier release left it")
     func journal() throws {
         let folder = try TemporaryFolder()
         let state = try #require(Reading("state: { path: \(folder.path)/state }").configuration).state
@@ -63,7 +63,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("A killed instance's partitions are free within seconds unless configured") func sessions() throws {
+    @Test("By default a killed instance's partitions are free within seconds") func sessions() throws {
         let standard = try #require(Reading("").configuration).kafka
         expect(standard.properties(for: .consumer)["session.timeout.ms"], is: "6000")
         expect(standard.properties(for: .consumer)["heartbeat.interval.ms"], is: "250")
@@ -78,7 +78,7 @@ struct ConfigurationTests {
         expect(own.properties(for: .consumer)["linger.ms"], is: "1")
     }
 
-    @Test("Every mistake is found at once, in the order of the file") func everything() {
+    @Test("All mistakes are reported at once, in the order of the file") func everything() {
         let reading = Reading(
             """
             kafka:
@@ -140,7 +140,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "What one section cannot know of another is checked too",
+        "Settings that depend on other sections are checked too",
         arguments: [
             (
                 "delivery: { ordering: none }\nstages: [badge]\n",
@@ -219,7 +219,7 @@ struct ConfigurationTests {
         expect(Reading(yaml).problems, is: problems.map { "f.yaml:\($0)" })
     }
 
-    @Test("The changelog of a stage of one's own that counts is no other topic either")
+    @Test("The changelog of a custom counting stage must not be another topic either")
     func ownCounter() throws {
         let configuration = try #require(Reading("topics: { output: push.badges }").configuration)
         let problems = configuration.countingProblems(of: "counter")
@@ -229,7 +229,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "Contacts can be co-partitioned where they are a topic's",
+        "Contacts can be co-partitioned only if they come from a topic",
         arguments: [
             (#"source: "topic:people""#, ContactTopic(name: "people", isCoPartitioned: false), []),
             (
@@ -255,7 +255,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "Beyond loopback the admin endpoint wants a token",
+        "Beyond loopback the admin endpoint requires a token",
         arguments: [
             ("127.0.0.1:9464", true), ("127.255.0.1:0", true), ("\"[::1]:1\"", true), ("localhost:9464", true),
             ("0.0.0.0:9464", false), ("\"[::]:9464\"", false), ("\":9464\"", false), ("10.0.0.1:1", false),
@@ -267,7 +267,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "What is no address and port is not listened on",
+        "A listen setting that is not a numeric address and port is refused",
         arguments: [
             "9464", "127.0.0.1:65536", "127.0.0.1:-1", "\"::1:9464\"", "\"127.0.0.1:\"", "a:1", "127.1:1",
             "127.0.0.1.example.com:1",

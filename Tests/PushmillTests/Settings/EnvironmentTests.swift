@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Environment variables")
 struct EnvironmentTests {
-    @Test("Any scalar can be set, in the file or not") func overrides() throws {
+    @Test("A variable can set any scalar, whether or not the file has it") func overrides() throws {
         let reading = Reading(
             "kafka: { bootstrap.servers: a }\nstages: [decrypt: { keys: a }]\n",
             environment: [
@@ -37,7 +37,7 @@ struct EnvironmentTests {
 
     // (trust 6)
     @Test(
-        "Nothing of a secret stays in what was read of its file",
+        "The bytes that were read from a secret's file are wiped",
         arguments: [[103, 10], [255, 254], [10], [103, 0, 104, 0]] as [[UInt8]])
     func wipedSecrets(bytes: [UInt8]) throws {
         let folder = try TemporaryFolder()
@@ -48,7 +48,7 @@ struct EnvironmentTests {
     }
 
     // (trust 6)
-    @Test("A secret of Kafka's is read from its file, which the file or a variable names")
+    @Test("A Kafka secret is read from a file that the configuration or a variable names")
     func secretFiles() throws {
         let folder = try TemporaryFolder()
         let password = try folder.write("geheim \n", to: "password")
@@ -89,7 +89,7 @@ struct EnvironmentTests {
     }
 
     // (trust 6)
-    @Test("A file for what is no secret, or beside the secret itself, is a mistake")
+    @Test("A -file property for no secret, or beside the secret itself, is a mistake")
     func wrongFiles() {
         let problems = Reading(
             "kafka: { linger.ms-file: a, sasl.password-file: b, sasl.password: c, my.password-file: d }"
@@ -101,7 +101,7 @@ struct EnvironmentTests {
     }
 
     @Test(
-        "A variable that sets nothing is a mistake",
+        "A variable that names no setting is a mistake",
         arguments: [
             ("PUSHMILL_STATE_PAHT", "; did you mean \"PUSHMILL_STATE_PATH\"?"),
             ("PUSHMILL_STAGES_DECRYPT_KEYS", ""), ("PUSHMILL_KAFKA", ""), ("PUSHMILL_", ""),
@@ -111,7 +111,7 @@ struct EnvironmentTests {
         expect(problems, is: ["\(name): no setting goes by this name\(question)"])
     }
 
-    @Test("A stage's own setting may have a name that Kubernetes' variables have too")
+    @Test("A stage's own setting may share the name of a Kubernetes variable")
     func ownNames() throws {
         let relay = StageEntry("relay") { settings in
             _ = settings.value("service-host", .name, default: "a")
@@ -131,7 +131,7 @@ struct EnvironmentTests {
     }
 
     @Test(
-        "What Kubernetes and Docker set for a service of our name, and what tests set, is none of ours",
+        "Variables that Kubernetes, Docker or tests set under our name are ignored",
         arguments: [
             ("PUSHMILL_SERVICE_HOST", "10.0.0.1"), ("PUSHMILL_SERVICE_PORT", "9464"),
             ("PUSHMILL_SERVICE_PORT_METRICS", "9464"), ("PUSHMILL_PORT", "tcp://10.0.0.1:9464"),

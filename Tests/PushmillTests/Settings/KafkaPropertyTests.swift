@@ -5,10 +5,10 @@ import Testing
 
 @testable import Pushmill
 
-@Suite("librdkafka on its own properties")
+@Suite("Properties of librdkafka")
 struct KafkaPropertyTests {
     @Test(
-        "A property that it refuses, does not know, or that belongs to the other client is told",
+        "A property that is refused, unknown or the other client's is reported",
         arguments: [
             (
                 "boostrap.servers: a",
@@ -55,7 +55,7 @@ struct KafkaPropertyTests {
     }
 
     @Test(
-        "Properties that do not go together are told, with what the service adds to them",
+        "Properties that conflict, with one another or with the service's own, are reported",
         arguments: [
             ("producer: { max.in.flight: 10 }", "producer", "max.in.flight"),
             ("consumer: { session.timeout.ms: 600000 }", "consumer", "session.timeout.ms"),
@@ -73,7 +73,7 @@ struct KafkaPropertyTests {
         }
     }
 
-    @Test("With transactions a time-out is too long that would not be without")
+    @Test("A linger.ms that is valid without transactions may be too long with them")
     func transactions() throws {
         let yaml = "kafka: { producer: { linger.ms: 7000 } }\n"
         try #require(Reading(yaml).configuration).checkClients()
@@ -82,14 +82,14 @@ struct KafkaPropertyTests {
     }
 
     @Test(
-        "What a service of many cores runs with, or one without transactions, is no problem",
+        "Values that suit a service with many cores or without transactions are accepted",
         arguments: ["consumer: { receive.message.max.bytes: 5000000 }", "producer: { linger.ms: 400000 }"])
     func lowered(properties: String) throws {
         try #require(Reading("kafka: { \(properties) }").configuration).checkClients()
     }
 
     @Test(
-        "Another name of a property of which there is a default of ours is told",
+        "An alias of a property that has a default of ours is reported",
         arguments: [("metadata.broker.list: a:1", "bootstrap.servers"), ("queue.buffering.max.ms: 50", "linger.ms")])
     func otherNames(property: String, usual: String) {
         let problems = Reading("kafka: { \(property) }").problems
@@ -97,7 +97,7 @@ struct KafkaPropertyTests {
     }
 
     @Test(
-        "A login by tokens that nobody fetches is told",
+        "A login by tokens without a method to fetch them is reported",
         .enabled(if: ClientProperties.problem(with: "sasl.oauthbearer.method", value: "oidc") != nil),
         arguments: ["sasl.mechanism", "sasl.mechanisms"])
     func tokens(name: String) {
@@ -107,7 +107,7 @@ struct KafkaPropertyTests {
     }
 
     @Test(
-        "What it takes empty, and nothing works with then, is told",
+        "An empty value that librdkafka takes but cannot work with is reported",
         arguments: [
             "bootstrap.servers: ''", "consumer: { group.id: '' }", "consumer: { group.instance.id: \"\" }",
             "producer: { transactional.id: '' }",
@@ -119,7 +119,7 @@ struct KafkaPropertyTests {
     }
 
     @Test(
-        "One that it does not know is told also where it has no value; of one that it knows the default holds then",
+        "A property without a value is reported if unknown and keeps its default if known",
         arguments: [
             ("nonsense.ms: ", "1:23: kafka.nonsense.ms"), ("nonsense.password-file: ", "kafka.nonsense.password-file"),
             ("consumer: { nonsense.ms: ~ }", "1:35: kafka.consumer.nonsense.ms"),
@@ -135,7 +135,7 @@ struct KafkaPropertyTests {
     }
 
     @Test(
-        "A client's name that would spoil its statistics is told",
+        "A client.id that would corrupt the statistics is reported",
         arguments: ["client.id: 'a\"b'", "consumer: { client.id: 'a\\b' }", "producer: { client.id: \"a\\tb\" }"])
     func clientNames(property: String) {
         let problems = Reading("kafka: { \(property) }").problems
@@ -143,7 +143,7 @@ struct KafkaPropertyTests {
     }
 
     @Test(
-        "A login among the brokers' names, where everybody would read it, is told and not quoted",
+        "A login in bootstrap.servers is reported and not quoted",
         arguments: [
             "bootstrap.servers: 'a:1,sasl_ssl://u:geheim@b:1'", "consumer: { bootstrap.servers: 'u:geheim@b' }",
         ])
@@ -154,7 +154,7 @@ struct KafkaPropertyTests {
     }
 
     @Test(
-        "A password behind a key whose colon lacks its space, or that has another sign, is not told",
+        "A password that a missing space made part of a key is not shown",
         arguments: [
             "{ 'sasl.password:geheim': 1 }", "{ sasl.password=geheim: 1 }", "{ 'sasl.password geheim': 1 }",
             "{ consumer: { 'sasl.password:geheim': 1 } }",
@@ -165,7 +165,7 @@ struct KafkaPropertyTests {
         expect(problems.first?.contains("geheim"), is: false)
     }
 
-    @Test("What it knows passes, aliases and properties of topics too")
+    @Test("Known properties are accepted, aliases and topic properties too")
     func passes() {
         let yaml = """
             kafka:
@@ -181,7 +181,7 @@ struct KafkaPropertyTests {
     }
 
     @Test(
-        "Where nothing is committed a partition begins as librdkafka would have it, whose words may be in capitals",
+        "auto.offset.reset takes all of librdkafka's words, in any case",
         arguments: [
             ("earliest", ShardSettings.Reset.earliest), ("EARLIEST", .earliest), ("Smallest", .earliest),
             ("beginning", .earliest), ("latest", .latest), ("LARGEST", .latest), ("end", .latest), ("Error", .error),
@@ -193,7 +193,7 @@ struct KafkaPropertyTests {
         }
     }
 
-    @Test("Our own defaults are to its taste") func defaults() {
+    @Test("librdkafka accepts our own defaults") func defaults() {
         for (section, defaults) in [
             (KafkaSettings.Section.common, KafkaDefaults.common), (.consumer, KafkaDefaults.consumer),
             (.producer, KafkaDefaults.producer),

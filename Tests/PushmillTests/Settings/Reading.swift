@@ -5,7 +5,7 @@ import PushmillStages
 /// A configuration read from a text, as a test sees it.
 struct Reading {
     let configuration: Configuration?
-    /// A line each.
+    /// One line each.
     let problems: [String]
 
     init(

@@ -15,7 +15,7 @@ struct ReservedPropertyTests {
         ("producer", "test.mock.num.brokers", "3"), ("producer", "enable.sasl.oauthbearer.unsecure.jwt", "true"),
     ]
 
-    @Test("They are refused with the reason, wherever they stand", arguments: refused)
+    @Test("Reserved properties are refused with the reason, wherever they are set", arguments: refused)
     func refusedWithReason(section: String, name: String, value: String) {
         let inSection = Reading("kafka:\n  \(section):\n    \(name): \(value)\n").problems
         expect(inSection.count, is: 1)
@@ -28,7 +28,7 @@ struct ReservedPropertyTests {
     }
 
     @Test(
-        "What agrees with us does no harm",
+        "A reserved property may be set to the value that the service uses",
         arguments: [
             ("enable.idempotence", "true"), ("enable.auto.commit", "false"), ("isolation.level", "read_committed"),
             ("partition.assignment.strategy", "cooperative-sticky"), ("acks", "all"), ("message.timeout.ms", "0"),
@@ -38,7 +38,7 @@ struct ReservedPropertyTests {
     }
 
     @Test(
-        "Time-outs of messages and transactions belong to exactly-once",
+        "Message timeouts and the transactional ID are accepted only for exactly-once",
         arguments: [
             ("message.timeout.ms", "5000"), ("delivery.timeout.ms", "5000"), ("transactional.id", "a"),
         ])
@@ -48,7 +48,7 @@ struct ReservedPropertyTests {
         expect(Reading(yaml + "delivery: { guarantee: exactly-once }").problems, is: [])
     }
 
-    @Test("librdkafka is asked about what somebody wrote, and not about defaults") func asked() {
+    @Test("librdkafka checks only properties that are set, not defaults") func asked() {
         let reading = Reading(
             "kafka: { a.b: 1, consumer: { linger.ms: 2 }, producer: { group.id: 3 } }")
         expect(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pushmill
 
-/// (trust 9) What machines without containers start the service by.
+/// (trust 9) The unit that starts the service on machines without containers.
 struct SystemdUnitTests {
     private let lines: [Substring]
 
@@ -27,14 +27,14 @@ struct SystemdUnitTests {
         }
     }
 
-    @Test("No number of quick ends is the last one")
+    @Test("The unit restarts the service after any number of quick exits")
     func restarts() {
         expect(values("Restart"), is: ["on-failure"])
         expect(values("StartLimitIntervalSec"), is: ["0"])
         expect(values("StartLimitBurst"), is: [])
     }
 
-    @Test("A reload that comes too soon does not end it for good")
+    @Test("A reload signal that comes too early leads to a restart")
     func reload() {
         expect(values("ExecReload"), is: ["/bin/kill -HUP $MAINPID"])
         expect(values("RestartForceExitStatus"), is: ["SIGHUP"])

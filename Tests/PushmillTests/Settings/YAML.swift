@@ -3,7 +3,7 @@ import PushmillStages
 @testable import Pushmill
 
 extension Setting {
-    /// As one line of JSON-like text, to compare with.
+    /// The setting as one line of JSON-like text, for comparisons.
     var compact: String {
         switch value {
         case .null: "null"

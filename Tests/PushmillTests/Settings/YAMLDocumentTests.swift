@@ -7,7 +7,7 @@ import Testing
 @Suite("YAML documents")
 struct YAMLDocumentTests {
     @Test(
-        "Lists, maps and scalars are read, and nothing is guessed from a scalar's look",
+        "Lists, maps and scalars are read, and a scalar's type is never guessed",
         arguments: [
             ("", "null"), ("# only a comment\n", "null"), ("---\n", "null"), ("--- a\n...\n", "'a'"),
             ("a: 1\nb: [x, 'y', \"z\"]\n", "{a:'1',b:['x','y','z']}"),
@@ -25,7 +25,7 @@ struct YAMLDocumentTests {
         expect(document.root?.compact, is: tree)
     }
 
-    @Test("Every value knows its line and column, counted in characters") func places() throws {
+    @Test("Every value has its line and column, counted in characters") func places() throws {
         let root = try #require(YAMLDocument("é: x\nlist:\n  - 1\n  - {k: 📷, l: v}\n").root)
         guard case .map(let members) = root.value, case .list(let items) = members[1].value.value,
             case .map(let inner) = items[1].value
@@ -41,7 +41,7 @@ struct YAMLDocumentTests {
     }
 
     @Test(
-        "What is no YAML is told with its place",
+        "Invalid YAML is reported with its place",
         arguments: [
             ("a: b: c\n", "1:5: mapping values are not allowed in this context"),
             ("a:\n\t- b\n", "2:1: found character that cannot start any token while scanning for the next token"),
@@ -63,7 +63,7 @@ struct YAMLDocumentTests {
         expect(document.problems.map(\.description), is: ["f.yaml:\(problem)"])
     }
 
-    @Test("Bytes that are not UTF-8 are told with their place")
+    @Test("Bytes that are not UTF-8 are reported with their place")
     func notUTF8() {
         let document = YAMLDocument(Array("a: é\nb: é".utf8) + [0xFF, 0x0A], file: "f.yaml")
         expect(document.problems.map(\.description), is: ["f.yaml:2:5: invalid leading UTF-8 octet"])
@@ -72,7 +72,7 @@ struct YAMLDocumentTests {
     }
 
     @Test(
-        "What a configuration has no use for is refused, all of it at once",
+        "YAML features that a configuration does not need are refused, all at once",
         arguments: [
             ("a: 1\nb: 2\na: 3\n", ["3:1: \"a\" is here twice; the first one is at f.yaml:1:1"]),
             (
@@ -105,7 +105,7 @@ struct YAMLDocumentTests {
     }
 
     @Test(
-        "Depth and number of values are bounded",
+        "Nesting depth and number of values are limited",
         arguments: [
             ("[", 500_000, "f.yaml:1:33: nested deeper than 32"),
             ("{a: ", 200_000, "f.yaml:1:126: nested deeper than 32"),
@@ -119,7 +119,7 @@ struct YAMLDocumentTests {
         expect(document.problems.map(\.description), is: [problem])
     }
 
-    @Test("A billion laughs is nothing to laugh about") func laughs() {
+    @Test("A billion-laughs alias attack is rejected") func laughs() {
         var text = "a0: &a0 [x]\n"
         for level in 1...100 {
             text += "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", "))]\n"

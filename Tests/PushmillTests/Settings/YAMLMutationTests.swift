@@ -13,7 +13,7 @@ struct YAMLMutationTests {
             "\u{0}", "\u{FEFF}", "📷", "999999999999999999999", "-1", "~", "%", "@", "<<: ", "stages", "\\ud800",
         ].map { Array($0.utf8) } + [[0xFF], [0xC3], [0xED, 0xA0, 0x80]]
 
-    @Test("Nothing that bytes can say is a crash: there is a configuration, or there are problems", arguments: 1...4)
+    @Test("Mutated bytes give a configuration or problems, never a crash", arguments: 1...4)
     func mutations(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let source = ConfigurationSource(registry: StageRegistry(), environment: [:])

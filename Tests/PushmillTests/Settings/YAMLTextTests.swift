@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The effective configuration as YAML")
 struct YAMLTextTests {
-    @Test("It reads back as the same configuration, and shows itself the same") func roundTrip() throws {
+    @Test("The shown configuration reads back as the same configuration") func roundTrip() throws {
         let first = try #require(Reading(Example.text).configuration)
         let shown = YAMLText.render(first.effective)
         let again = Reading(shown)
@@ -15,7 +15,7 @@ struct YAMLTextTests {
         expect(again.configuration?.effective.compact, is: first.effective.compact)
     }
 
-    @Test("It reads as somebody would have written it") func looks() throws {
+    @Test("The shown configuration looks like one written by hand") func looks() throws {
         let configuration = try #require(
             Reading(
                 """
@@ -78,7 +78,7 @@ struct YAMLTextTests {
                 """))
     }
 
-    @Test("Secrets are hidden, and what hides them reads back") func secrets() throws {
+    @Test("Secrets are hidden, and the hidden form reads back") func secrets() throws {
         let yaml = """
             kafka:
               sasl.password: geheim
@@ -100,7 +100,7 @@ struct YAMLTextTests {
     }
 
     @Test(
-        "Any text survives",
+        "Any text reads back unchanged",
         arguments: [
             "", " ", "a", "a b", "a: b", "a:", "a #b", "# a", "- a", "-", "null", "~", "true", "1e3", "0x1", "'", "\"",
             "\\", "a\nb", "\t", "\r\n", "\u{1}\u{7F}\u{85}\u{A0}\u{2028}\u{FEFF}\u{FFFE}", "é📷", "[a]", "{a}", "*a",

@@ -3,7 +3,7 @@ import PushmillTesting
 import PushmillTestSupport
 import Testing
 
-@Suite("What stages are tested with")
+@Suite("StageTest")
 struct StageTestTests {
     /// Greets the recipient, and says so in the log.
     private struct Greeting: ImmediateStage {
@@ -22,7 +22,7 @@ struct StageTestTests {
         }
     }
 
-    /// Does not end before it is cancelled.
+    /// Runs until it is canceled.
     private struct Hanging: Stage {
         let name = "hanging"
         private let begun = AsyncStream.makeStream(of: Void.self)
@@ -44,7 +44,7 @@ struct StageTestTests {
         func waitUntilEnded() async { for await _ in ended.stream {} }
     }
 
-    /// Does not listen to cancellation, and tells of its end.
+    /// Ignores cancellation and logs its end.
     private struct Deaf: Stage {
         let name = "deaf"
         let begun = AsyncStream.makeStream(of: Void.self)
@@ -60,7 +60,7 @@ struct StageTestTests {
         }
     }
 
-    /// Shows when the message has to leave.
+    /// Writes the message's deadline into the body.
     private struct Deadline: ImmediateStage {
         let name = "deadline"
 
@@ -70,7 +70,7 @@ struct StageTestTests {
         }
     }
 
-    /// Tells when nobody has it any more.
+    /// Signals its release.
     private final class Held: Sendable {
         let gone = AsyncStream.makeStream(of: Void.self)
 
@@ -79,7 +79,7 @@ struct StageTestTests {
 
     private let payload = #"{"aps":{"alert":{"body":"?"},"mutable-content":1}}"#
 
-    @Test("A result tells outcome, stages, text, headers and log")
+    @Test("A result has the outcome, the stages, the text, the headers and the log")
     func result() async {
         let test = StageTest(Greeting())
         let result = await test.run(payload, headers: ["recipient": "bert", "x": "1"], recipient: "anna")
@@ -95,7 +95,7 @@ struct StageTestTests {
         expect(next.headers["pushmill-source"], is: "test/0/1")
     }
 
-    @Test("What is no notification is a dead letter with its reason, and what has expired may be dropped")
+    @Test("An invalid payload is a dead letter with its reason, and an expired one may be dropped")
     func otherEnds() async throws {
         let letter = await StageTest(Greeting()).run("[")
         expect(letter.outcome, is: .deadLetter)
@@ -109,7 +109,7 @@ struct StageTestTests {
     }
 
     @Test(
-        "The deadline comes before a message's turn, or while a stage runs, and no time passes",
+        "expire() brings the deadline before or during a stage without waiting for it",
         .timeLimit(.minutes(1)))
     func deadline() async {
         let late = await StageTest(Greeting()).expire(payload, recipient: "anna")
@@ -123,7 +123,7 @@ struct StageTestTests {
         await hanging.waitUntilEnded()
     }
 
-    @Test("What an abandoned stage says later is not of the next message", .timeLimit(.minutes(1)))
+    @Test("A late log line of an abandoned stage does not go to the next message", .timeLimit(.minutes(1)))
     func lateLog() async {
         let deaf = Deaf()
         let test = StageTest(deaf)
@@ -134,7 +134,7 @@ struct StageTestTests {
         await expect(test.expire(payload).log, is: [])
     }
 
-    @Test("A moment that fails is told, and the deadline comes all the same", .timeLimit(.minutes(1)))
+    @Test("A moment that throws is logged, and the deadline still comes", .timeLimit(.minutes(1)))
     func failingMoment() async {
         let hanging = Hanging()
         let result = await StageTest(hanging).expire(payload, recipient: "anna") {
@@ -145,7 +145,7 @@ struct StageTestTests {
         expect(result.log, is: ["error: once: CancellationError()"])
     }
 
-    @Test("A moment that returns when its message is over brings the next no deadline", .timeLimit(.minutes(1)))
+    @Test("A moment that returns after its message brings the next no deadline", .timeLimit(.minutes(1)))
     func lateMoment() async {
         let test = StageTest(Deadline())
         let never = AsyncStream.makeStream(of: Void.self)
@@ -161,7 +161,7 @@ struct StageTestTests {
         await expect(test.run(payload).body, is: "30000000000")
     }
 
-    @Test("A budget ends when the clock is moved that far, and not before", .timeLimit(.minutes(1)))
+    @Test("A budget ends when the clock is advanced that far", .timeLimit(.minutes(1)))
     func budget() async {
         let hanging = Hanging()
         let test = StageTest(hanging, Greeting(), budget: .seconds(2))
@@ -172,14 +172,14 @@ struct StageTestTests {
         await expect(result.summary, is: "modified: hanging=expired,greeting=ok")
     }
 
-    @Test("A budget of no time is over at once", .timeLimit(.minutes(1)))
+    @Test("A budget of zero ends at once", .timeLimit(.minutes(1)))
     func noBudget() async {
         let result = await StageTest(Hanging(), budget: .zero).run(payload)
         expect(result.summary, is: "modified: hanging=expired")
         expect(result.title, is: "Late")
     }
 
-    @Test("A configuration's catalog, contacts and counts are what the test says")
+    @Test("A configuration's catalog, contacts and counts are those that the test gives")
     func configuration() async throws {
         let test = try await StageTest(
             configuration: """
@@ -199,7 +199,7 @@ struct StageTestTests {
         await expect(test.run(payload, recipient: "anna").badge, is: 7)
     }
 
-    @Test("A contact without a name that can be seen is nobody's, as in a store")
+    @Test("A contact whose name is invisible counts as unknown, as in a store")
     func namelessContact() async throws {
         let test = try await StageTest(
             configuration: "stages: [contact: { source: state }]",
@@ -211,7 +211,7 @@ struct StageTestTests {
         expect(unknown.body, is: "Someone")
     }
 
-    @Test("Who is written with other bytes is another, as in a store")
+    @Test("Recipients and contact IDs are compared by their bytes, as in a store")
     func composedName() async throws {
         let test = try await StageTest(
             configuration: "stages: [contact: { source: state }, badge]",
@@ -235,7 +235,7 @@ struct StageTestTests {
         expect(result.body, is: "2 nowe zdjęcia od: Zoë Martin")
     }
 
-    @Test("Golden files are written, compared by field, and missed where they are not there")
+    @Test("Golden files are written, compared by field, and reported if they are missing")
     func golden() async throws {
         let folder = try TemporaryFolder()
         let test = StageTest(Greeting())
@@ -248,7 +248,7 @@ struct StageTestTests {
         try await expect(test.changes(in: folder.path, isUpdate: true), is: [])
         try await expect(test.changes(in: folder.path), is: [])
 
-        // As editors of other systems begin files and end lines.
+        // With byte order marks and CRLF, as editors of other systems write them.
         try folder.write("\u{FEFF}recipient: bert\r\nx: 1\r\n", to: "anna.headers")
         try folder.write("\u{FEFF}" + payload.replacing(":1", with: ": 1"), to: "nobody.json")
         folder.delete("nobody.expected")
@@ -265,14 +265,14 @@ struct StageTestTests {
     }
 
     @Test(
-        "Golden files are written where the variable is 1, and with nothing else in it",
+        "Golden files are written only if the variable is 1",
         arguments: [("1", true), ("0", false), ("false", false), ("", false)])
     func update(_ value: String, _ isUpdate: Bool) {
         expect(StageTest.isUpdate([StageTest.updateVariable: value]), is: isUpdate)
         #expect(!StageTest.isUpdate([:]))
     }
 
-    @Test("Time that passes ends a budget for a folder's payloads too", .timeLimit(.minutes(1)))
+    @Test("Advancing the clock ends a budget for golden files too", .timeLimit(.minutes(1)))
     func goldenBudget() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path
@@ -288,7 +288,7 @@ struct StageTestTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("A golden file has what is empty, and what is dropped")
+    @Test("Golden files cover empty payloads and dropped messages")
     func empty() async throws {
         let folder = try TemporaryFolder()
         let test = try await StageTest(configuration: "{ delivery: { expired: drop }, stages: [badge] }")
@@ -302,7 +302,7 @@ struct StageTestTests {
         try await expect(test.changes(in: folder.path, isUpdate: false).map(\.name), is: ["empty", "empty"])
     }
 
-    @Test("A payload that is no UTF-8 is the dead letter that a service makes of it")
+    @Test("A payload that is not UTF-8 is a dead letter, as in a service")
     func notText() async throws {
         let folder = try TemporaryFolder()
         try folder.write(payload.utf8.map { $0 == UInt8(ascii: "?") ? 0xE9 : $0 }, to: "latin.json")
@@ -311,7 +311,7 @@ struct StageTestTests {
         expect(changes.first?.what.hasPrefix("? -> dead-letter: not-json"), is: true)
     }
 
-    @Test("A golden file tells a text that is composed in another way")
+    @Test("A golden file detects text in another Unicode normalization")
     func composed() async throws {
         let folder = try TemporaryFolder()
         let test = StageTest(Greeting())
