@@ -153,7 +153,7 @@ struct ApplyTests {
         expect(terminal.error, is: "modified: hanging=expired,greeting=ok")
     }
 
-    @Test("With --lines each line is a record, whose timestamp is the time")
+    @Test("With --lines each line is one record, and its timestamp sets the clock")
     func lines() async throws {
         let record = { (expiration: Int, payload: String) in
             #"{"topic":"in","partition":1,"offset":2,"tstype":"create","ts":1700000000000,"headers":["apns-id","i","#

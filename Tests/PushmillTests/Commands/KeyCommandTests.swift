@@ -92,7 +92,7 @@ struct KeyCommandTests {
     /// (trust 7)
     // Serialized: a search of memory copies what the other case is about to wipe.
     @Test(
-        "No secret of a new key, or of the set that it was added to, stays in memory", .serialized,
+        "No secret of a new key or of its key set stays in memory", .serialized,
         arguments: ["k", "d"])
     func wiped(member: String) async throws {
         let keys = try KeyFolder()

@@ -66,7 +66,7 @@ struct DemoTests {
         expect(feed.waiting.count, is: 2)
     }
 
-    @Test("With a full queue and no broker, the feed waits only until it is told to end")
+    @Test("With a full queue and no broker, the feed waits only until told to end")
     func away() throws {
         let feed = try DemoFeed(servers: "127.0.0.1:1", capacity: 1)
         #expect(try feed.send(until: { true }))
@@ -95,7 +95,7 @@ struct DemoTests {
         expect(found.map(\.topic), is: ["push.notifications"])
     }
 
-    @Test("The summary has the number of all events, the slowest time and a median of the latest")
+    @Test("The summary has the number of events, the slowest time and a recent median")
     func summary() {
         var summary = DemoSummary()
         let notification = DemoNotification("{}")

@@ -19,7 +19,7 @@ struct StartupTests {
 
     // (trust 9)
     @Test(
-        "A full disk is worth another start, a path that does not exist is not",
+        "A full disk permits a restart, a missing path does not",
         arguments: [
             (ENOSPC, ExitCode.internalFailure), (EIO, .internalFailure), (EROFS, .internalFailure),
             (ENOENT, .configuration),
@@ -30,7 +30,7 @@ struct StartupTests {
 
     // (trust 9)
     @Test(
-        "A port in use or a resource limit is worth another start, a wrong address is not",
+        "A port in use or a resource limit permits a restart, a wrong address does not",
         arguments: [
             (TelemetryError.addressInUse("a"), ExitCode.internalFailure), (.noThread(EAGAIN), .internalFailure),
             (.noPipe(EMFILE), .internalFailure), (.cannotListen("a", EMFILE), .internalFailure),

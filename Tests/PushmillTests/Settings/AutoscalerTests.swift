@@ -10,7 +10,7 @@ struct AutoscalerTests {
         try String(contentsOfFile: "\(Self.folder)/\(file)", encoding: .utf8)
     }
 
-    @Test("It scales on the CPU that pods request and the oldest record's age, never on lag")
+    @Test("The autoscaler uses requested CPU and the oldest record's age, never lag")
     func metrics() throws {
         let manifest = try text("horizontalpodautoscaler.yaml")
         #expect(manifest.contains(/- type: Resource\n +resource:\n +name: cpu\n +target: \{ type: Utilization,/))

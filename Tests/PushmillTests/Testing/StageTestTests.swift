@@ -95,7 +95,7 @@ struct StageTestTests {
         expect(next.headers["pushmill-source"], is: "test/0/1")
     }
 
-    @Test("An invalid payload is a dead letter with its reason, and an expired one may be dropped")
+    @Test("An invalid payload is a dead letter with its reason; an expired one may be dropped")
     func otherEnds() async throws {
         let letter = await StageTest(Greeting()).run("[")
         expect(letter.outcome, is: .deadLetter)

@@ -47,7 +47,7 @@ struct CaptureFileTests {
     }
 
     /// (trust 7)
-    @Test("Only its owner can read a capture, whatever the umask and whatever files are left behind")
+    @Test("Only its owner can read a capture, whatever the umask and leftover files")
     func modes() throws {
         let path = "\(folder.path)/capture.jsonl"
         try folder.write("half", to: "capture.jsonl.partial", mode: 0o666)

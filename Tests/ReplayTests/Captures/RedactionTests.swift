@@ -76,7 +76,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "No text is left that programs do not read",
+        "Text that programs do not read is replaced entirely, wherever it stands",
         arguments: [
             #"{"aps":{"content-state":{"a":"secret","b":["words"]}}}"#, #"{"aps":{"url-args":["secret words"]}}"#,
             #"{"aps":{"badge":"secret","timestamp":["words"]}}"#, #"{"data":{"aps":{"category":"secret words"}}}"#,
@@ -91,7 +91,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "No text is left of a payload that is not an object or repeats a member",
+        "A payload that is not an object or repeats a member is replaced entirely",
         arguments: ["secret words", #"{"a":"secret","a":"words"}"#, #""secret words""#, #"["secret","words"]"#])
     func other(_ payload: String) {
         let redacted = redact(payload)

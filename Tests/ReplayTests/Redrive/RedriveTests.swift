@@ -111,7 +111,7 @@ struct RedriveTests {
         try await expect(input().count, is: 6)
     }
 
-    @Test("A second letter of a record that was sent back stays, even if a filter selects only it")
+    @Test("A second letter of a redriven record stays, even if a filter selects only it")
     func repeatedForAnotherReason() async throws {
         try broker.publish([letter([1]), letter([1], reason: "too-deep")], to: "dead")
         try await expect(redrive { $0.reasons = ["not-json"] }, is: [.sent: 1])
@@ -201,7 +201,7 @@ struct RedriveTests {
     }
 
     @Test(
-        "If the journal's disk is full, no letter is reported as sent and all are sent again",
+        "If the journal's disk is full, no letter is reported as sent and all are resent",
         .enabled(if: SmallDisk.mayMount, "needs the right to mount"))
     func fullDisk() async throws {
         let disk = try SmallDisk()

@@ -329,7 +329,7 @@ struct ReplayRunTests {
         try await expect(Scene().replay(events + chats, against: more, settings: settings).summary.records, is: 2)
     }
 
-    @Test("A filter by a key or category of no record is an error, by an outcome not")
+    @Test("A filter by an unknown key or category is an error, by an unused outcome not")
     func nothingMeant() async throws {
         let golden = try await Scene().outputs(events)
         func replay(_ change: (inout RecordFilter) -> Void) async throws -> ReplaySummary {

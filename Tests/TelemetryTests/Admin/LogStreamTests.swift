@@ -70,7 +70,7 @@ import Testing
         #expect(numbers(stream) == ([6, 6, 7, 8, 9], .waiting))
     }
 
-    @Test("A reader that does not follow ends if its lines were overwritten, and misses only those")
+    @Test("A non-following reader whose lines are overwritten ends, and misses only those lines")
     func leftBehind() {
         let ring = ring([.info, .info], capacity: 2)
         let stream = LogStream(ring, LogFilter(), recent: 2, follows: false)

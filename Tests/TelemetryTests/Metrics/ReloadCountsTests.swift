@@ -31,7 +31,7 @@ struct ReloadCountsTests {
         #expect(lines.contains(#"pushmill_reloads_total{target="keys.json",result="failed"} 1.0"#))
     }
 
-    @Test("Of two files with the same name, one that cannot be read is not hidden by the other")
+    @Test("A file that cannot be read is not hidden by another file with its name")
     func sameName() {
         registry.addReloads(reloads) { ["/etc/a/current", "/etc/b/current"] }
         reloads.add("/etc/a/current", succeeded: false)
