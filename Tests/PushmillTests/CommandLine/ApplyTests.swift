@@ -211,7 +211,7 @@ struct ApplyTests {
         expect(terminal.error, is: "pushmill: \(message)")
     }
 
-    /// An input of many pieces, and what is said of it.
+    /// An input of 70 MiB in pieces, and the error that it causes.
     private final class LongInput: Sendable {
         private static let piece = [UInt8](repeating: 0x20, count: 1 << 20)
         private let left = Atomic(70)

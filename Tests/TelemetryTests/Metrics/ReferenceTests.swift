@@ -58,7 +58,7 @@ struct ReferenceTests {
             let unit = ["seconds", "bytes"].first { row[0].contains("_\($0)") } ?? row[2]
             #expect(row[2] == unit && !unit.isEmpty, "\(row[0])")
         }
-        // What the code names beside these would be missing above.
+        // The check above would miss a metric that the code names and this exposition lacks.
         let named = try sources().flatMap {
             $0.matches(of: /MetricDescription\(\s*\.[a-z]+,\s*"([a-z_]+)"/).map(\.output.1)
         }
