@@ -3,7 +3,7 @@ import PushmillKafka
 import PushmillTestSupport
 import Testing
 
-@Suite("A changelog that is followed", .serialized, .ownThread)
+@Suite("Following a changelog", .serialized, .ownThread)
 struct ChangelogReaderTests {
     private final class Follower {
         let signal = WakeSignal()
@@ -40,7 +40,7 @@ struct ChangelogReaderTests {
         }
     }
 
-    @Test("Partitions are read from their places to their ends, and go on as others come and go")
+    @Test("Partitions are read from their offsets to their ends while others come and go")
     func replicate() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 3)
@@ -51,7 +51,7 @@ struct ChangelogReaderTests {
         expect(follower.offsets, is: [0: Array(0..<20), 1: Array(15..<20)])
         expect(follower.ends, is: [0: 20, 1: 20])
         #expect(follower.isWhole)
-        // One stays where it is, one goes, one comes.
+        // Partition 1 stays where it is, 0 goes, 2 comes.
         try follower.reader.replicate([(partition: 1, offset: 20), (partition: 2, offset: 0)])
         try follower.until { $0.ends.count == 3 }
         _ = try peer.publish("v", to: "t", partition: 1)
@@ -68,7 +68,7 @@ struct ChangelogReaderTests {
         #expect(follower.outOfLog.isEmpty)
     }
 
-    @Test("A partition whose log does not hold the place, and one without a leader, hold up no other")
+    @Test("A partition out of its log or without a leader delays no other partition")
     func outOfLog() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 3)
@@ -91,7 +91,7 @@ struct ChangelogReaderTests {
         expect(follower.offsets[2], is: Array(0..<5))
     }
 
-    @Test("Who lets go of a reader waits only so long for its end, which never comes where its topic was deleted")
+    @Test("Releasing a reader of a deleted topic waits only a bounded time for its end")
     func deleted() throws {
         let peer = try Peer()
         nonisolated(unsafe) let follower = try followerOfDeleted(peer)
@@ -103,7 +103,7 @@ struct ChangelogReaderTests {
         expect(ended.wait(timeout: .now() + 10), is: .success)
     }
 
-    /// Has read a partition, and given it back, before the topic went.
+    /// A follower that read a partition and gave it back before the topic was deleted.
     private func followerOfDeleted(_ peer: Peer) throws -> Unmanaged<Follower> {
         try peer.cluster.createTopic("t", partitions: 1)
         try peer.fill("t", partitions: 1, each: 1)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Clients and errors", .serialized, .ownThread)
 struct ClientTests {
-    @Test("librdkafka waits by a clock that nobody sets: its `cnd_timedwait` is none of the C library's")
+    @Test("librdkafka's `cnd_timedwait` is not the C library's: it ignores changes of the system clock")
     func waits() throws {
         let library = try #require(dlopen("libc.so.6", RTLD_NOLOAD | RTLD_LAZY))
         defer { dlclose(library) }
@@ -15,7 +15,7 @@ struct ClientTests {
         #expect(try #require(dlsym(nil, "cnd_timedwait")) != theirs)
     }
 
-    @Test("A member knows while the group is joined anew")
+    @Test("A member knows whether it is joining the group, and since when")
     func joining() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -34,7 +34,7 @@ struct ClientTests {
         #expect(try first.leave() && second.leave())
     }
 
-    @Test("A member that has given partitions back joins anew, and knows before the request is sent")
+    @Test("A member that gave partitions back counts as joining before its request is sent")
     func rejoining() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -65,7 +65,7 @@ struct ClientTests {
         #expect(try first.leave() && second.leave())
     }
 
-    @Test("Commits that wait for a coordinator that is away keep neither the member nor the end of it")
+    @Test("Commits pending for an unavailable coordinator block neither the member nor its end")
     func pendingCommits() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -83,7 +83,7 @@ struct ClientTests {
         #expect(begin.duration(to: .now) < .seconds(30))
     }
 
-    @Test("A member that cannot be made, as where a certificate is gone, is an error and not the end of the process")
+    @Test("A member that cannot be created throws an error instead of ending the process")
     func unmade() {
         let properties = ClientProperties(
             [("group.id", "g"), ("security.protocol", "ssl"), ("ssl.ca.location", "/nowhere/ca.pem")])
@@ -94,13 +94,13 @@ struct ClientTests {
         }
     }
 
-    @Test("Who lets go of a member that can go on no more waits only so long for its end")
+    @Test("Releasing a failed member waits only a bounded time for its end")
     func endOfFailed() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)
         try peer.fill("t", partitions: 1, each: 1)
         var member: Member? = try Member(peer.cluster, group: "g")
-        // librdkafka's threads do not end before it is given back.
+        // librdkafka's threads do not end until the record is destroyed.
         let record = try fail(try #require(member), peer.cluster)
         let released = DispatchSemaphore(value: 0)
         DispatchQueue(label: "end of a record").async {
@@ -113,7 +113,7 @@ struct ClientTests {
         released.signal()
     }
 
-    @Test("A member that failed before its assignment was answered is not destroyed: that would take a core for ever")
+    @Test("A member that fails with an unanswered assignment is not destroyed: that would spin forever")
     func endOfUnanswered() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)
@@ -132,7 +132,7 @@ struct ClientTests {
         try member.consumer.acceptAssignment()
     }
 
-    /// Gives a record of the member's that was not given back.
+    /// Has the member fenced; returns a record of the member's that was not destroyed.
     private func fail(_ member: Member, _ cluster: MockCluster) throws -> Record {
         var record: Record?
         try member.until(records: 0) { member in
@@ -146,7 +146,7 @@ struct ClientTests {
         return try #require(record)
     }
 
-    @Test("Where a partition begins and ends is told, and the question gives up in time when its leader is away")
+    @Test("A partition's range is told, and the query times out if brokers are down")
     func range() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)
@@ -162,7 +162,7 @@ struct ClientTests {
         #expect(begin.duration(to: .now) < .seconds(30))
     }
 
-    @Test("A record larger than librdkafka takes is refused at once, a broken batch with its bytes")
+    @Test("librdkafka refuses an oversized record at once; a batch refused by brokers returns its bytes")
     func refused() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)
@@ -179,12 +179,12 @@ struct ClientTests {
         expect(report.error?.isTooLarge, is: true)
         expect(report.returned?.value, is: Array("v".utf8))
         expect(text(report.returned?.headers.view?.last("h")), is: "1")
-        // It does not stop at a refusal.
+        // This producer does not stop at a refusal.
         _ = try peer.publish("w", to: "t")
         #expect(peer.reports(1).map(\.offset) == [0] && peer.producer.fatalError == nil)
     }
 
-    @Test("Properties are judged by librdkafka")
+    @Test("librdkafka validates properties")
     func properties() {
         #expect(ClientProperties.problem(with: "linger.ms", value: "5") == nil)
         #expect(ClientProperties.problem(with: "linger.ms", value: "soon") != nil)
@@ -195,7 +195,7 @@ struct ClientTests {
     }
 
     @Test(
-        "A number that librdkafka takes for another is told; other spellings and texts are not",
+        "A number that librdkafka misreads is reported; equal spellings and other texts are not",
         arguments: [
             ("session.timeout.ms", "30s", "30"), ("session.timeout.ms", "06000", "3072"),
             ("fetch.max.bytes", "50MB", "50"), ("session.timeout.ms", "6000", nil),
@@ -210,7 +210,7 @@ struct ClientTests {
         expect(ClientProperties.problem(with: name, value: value), is: problem)
     }
 
-    @Test("A cluster that cannot create topics says so")
+    @Test("Creating a topic throws if the cluster cannot create topics")
     func createTopic() throws {
         let peer = try Peer()
         let client = try ClusterClient(

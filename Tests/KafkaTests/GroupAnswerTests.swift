@@ -2,7 +2,7 @@ import PushmillKafka
 import PushmillTestSupport
 import Testing
 
-@Suite("What a member of a group is answered", .serialized, .ownThread)
+@Suite("Answers to a group member", .serialized, .ownThread)
 struct GroupAnswerTests {
     private let zero = TopicPartition("t", 0)
     private let one = TopicPartition("t", 1)
@@ -15,7 +15,7 @@ struct GroupAnswerTests {
         return member
     }
 
-    @Test("A commit is answered by its number, and asked for it comes with its metadata")
+    @Test("A commit is answered with its number and can be read back with its metadata")
     func commit() throws {
         let peer = try Peer()
         let member = try member(peer)
@@ -32,7 +32,7 @@ struct GroupAnswerTests {
     }
 
     @Test(
-        "A commit says whether it is worth another attempt", .thorough,
+        "The answer to a refused commit says whether to retry it", .thorough,
         arguments: [(27, true), (15, true), (22, false), (25, false)])
     func refused(code: Int32, again: Bool) throws {
         let peer = try Peer()
@@ -40,7 +40,7 @@ struct GroupAnswerTests {
         peer.cluster.failRequests(.offsetCommit, with: [code])
         member.consumer.commit([Position(one, offset: 7)], number: 1)
         if code == 15 {
-            // The coordinator is looked up, and the commit made again.
+            // librdkafka looks the coordinator up and retries the commit.
             try member.until { $0.commits().map(\.1) == [.accepted] }
         } else {
             try member.until { $0.commits().count == 1 }
@@ -53,7 +53,7 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
-    @Test("A member that the group has lost knows before it is told")
+    @Test("A member notices that the group has lost it before the event arrives")
     func lost() throws {
         let peer = try Peer()
         let member = try member(peer)
@@ -67,7 +67,7 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
-    @Test("What a coordinator does not tell at once is asked again until it is known")
+    @Test("Committed offsets are asked for again until the coordinator tells them")
     func committedLater() throws {
         let peer = try Peer()
         let member = try member(peer)
@@ -85,7 +85,7 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
-    @Test("What is committed is found again where the coordinator has moved to another broker")
+    @Test("Committed offsets are found after the coordinator has moved to another broker")
     func coordinatorMoves() throws {
         let peer = try Peer(brokers: 2)
         peer.cluster.setCoordinator(ofGroup: "g", broker: 1)
@@ -94,7 +94,7 @@ struct GroupAnswerTests {
         try member.until { $0.commits().count == 1 }
         member.consumer.askCommitted([one])
         try member.until { $0.committed()[one]?.offset == 7 }
-        // Who asked it before would ask it for ever.
+        // A client that knew the former coordinator would keep asking it forever.
         peer.cluster.failRequests(.offsetFetch, of: 1, with: 16, count: 1000)
         peer.cluster.setCoordinator(ofGroup: "g", broker: 2)
         let before = member.events.count
@@ -103,7 +103,7 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
-    @Test("What is asked while the coordinator is away is known once it is back", .thorough, arguments: [6, 25])
+    @Test("Offsets asked for during a coordinator outage arrive once it is over", .thorough, arguments: [6, 25])
     func coordinatorAway(seconds: Int) throws {
         let peer = try Peer()
         let member = try member(peer, [("session.timeout.ms", "60000")])
@@ -119,7 +119,7 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
-    @Test("A partition without a leader keeps nobody from knowing what the logs of others hold")
+    @Test("A partition without a leader does not delay the log ranges of others")
     func leaderless() throws {
         let peer = try Peer()
         let member = try member(peer)
@@ -141,7 +141,7 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
-    @Test("A wait ends when it is woken, before or while it waits, by an event, and by a record if it is wanted")
+    @Test("A wake-up, even an earlier one, an event or a wanted record ends a wait")
     func wakes() async throws {
         let peer = try Peer()
         let member = try member(peer)
@@ -161,7 +161,7 @@ struct GroupAnswerTests {
         _ = try peer.publish("v", to: "t", partition: 1)
         _ = peer.reports(1)
         while member.taken[one] == nil { try member.turn(records: 1, milliseconds: 60_000) }
-        // Records that were left behind need no other to end a wait.
+        // Records left in the queue end a wait without a new one arriving.
         try peer.fill("t", partitions: 2, each: 3)
         while (member.taken[one]?.count ?? 0) < 4 { try member.turn(records: 1, milliseconds: 60_000) }
         #expect(begin.duration(to: .now) < .seconds(50))

@@ -2,11 +2,11 @@ import PushmillKafka
 import PushmillTestSupport
 import Testing
 
-@Suite("A member of a group that reads late", .serialized, .ownThread)
+@Suite("A group member that starts reading late", .serialized, .ownThread)
 struct GroupConsumerTests {
     private let one = TopicPartition("t", 1)
 
-    @Test("Nothing is read of what was assigned before it is told to, and then from there, outside of any rebalance")
+    @Test("A member reads an assigned partition only when told to, from the given offset")
     func assignLate() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -26,7 +26,7 @@ struct GroupConsumerTests {
     }
 
     @Test(
-        "Partitions that were never read are given back, revoked or at the end, and another member gets them", .thorough
+        "Partitions that were never read pass to another member when revoked or at a leave", .thorough
     )
     func giveBackUnread() throws {
         let peer = try Peer()
@@ -48,7 +48,7 @@ struct GroupConsumerTests {
         #expect(try second.leave())
     }
 
-    @Test("A member leaves that has not answered a rebalance", .thorough, arguments: [true, false])
+    @Test("A member that has not answered a rebalance can leave the group", .thorough, arguments: [true, false])
     func leaveUnanswered(reads: Bool) throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -70,7 +70,7 @@ struct GroupConsumerTests {
         #expect(try third.leave())
     }
 
-    @Test("A member that is lost while it reads nothing joins anew", .thorough, arguments: [true, false])
+    @Test("A member that loses its partitions rejoins, reading them or not", .thorough, arguments: [true, false])
     func lostUnread(reads: Bool) throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -92,7 +92,7 @@ struct GroupConsumerTests {
         #expect(try member.leave())
     }
 
-    @Test("A partition that was given back is read again at once, many times")
+    @Test("A partition that was given back can be read again at once, many times")
     func hurry() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -112,7 +112,7 @@ struct GroupConsumerTests {
         #expect(try member.leave())
     }
 
-    @Test("A partition goes on at the place that is sought, also right after it has begun, and again and again")
+    @Test("A partition continues at each seek offset, even right after reading has begun")
     func seek() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -134,7 +134,7 @@ struct GroupConsumerTests {
         #expect(try member.leave())
     }
 
-    @Test("An offset that the log does not hold is an event of its partition alone, and a seek goes on")
+    @Test("An offset outside the log is reported for its partition alone, and a seek recovers")
     func outOfLog() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -164,20 +164,20 @@ struct GroupConsumerTests {
     }
 
     @Test(
-        "A small queue does not run dry: librdkafka alone would look once a second whether there is room in it",
+        "A small prefetch queue stays filled: librdkafka alone would check for room once a second",
         arguments: [1, 3])
     func smallQueue(brokers: Int) throws {
         let peer = try Peer(brokers: brokers, producer: [("batch.num.messages", "50")])
         try peer.cluster.createTopic("t", partitions: 2)
         try peer.fill("t", partitions: 2, each: 20_000)
         let member = try Member(peer.cluster, group: "g", [("queued.max.messages.kbytes", "1")])
-        // A second for each some hundred of them would be more than there is time.
+        // At a second for every hundred records or so, reading them all would exceed the time limit.
         try member.until { $0.taken.values.map(\.count).reduce(0, +) == 40_000 }
         expect(member.gaps, is: [])
         #expect(try member.leave())
     }
 
-    @Test("Members come and go under load: what stays is read on without a gap, and all is read once", .thorough)
+    @Test("Under load, members join and leave without gaps, and every record is read once", .thorough)
     func rebalances() throws {
         let peer = try Peer()
         let each = 5000
@@ -194,7 +194,7 @@ struct GroupConsumerTests {
                 expect(member.gaps, is: [])
                 for (partition, offsets) in member.taken {
                     taken[partition, default: []] += offsets
-                    // What a member has given back the next one goes on with.
+                    // The next owner continues where the previous one stopped.
                     resume[partition] = (offsets.last ?? -1) + 1
                 }
                 member.forgetTaken()

@@ -5,18 +5,18 @@ import PushmillTestSupport
 final class Member {
     let signal = WakeSignal()
     let consumer: GroupConsumer
-    /// The record that comes next, of each partition that is read.
+    /// The offset that must come next in each partition that is read.
     private(set) var next: [TopicPartition: Int64] = [:]
     private(set) var owned: Set<TopicPartition> = []
     private(set) var taken: [TopicPartition: [Int64]] = [:]
-    /// Records that were not those that come next.
+    /// Records that were not the expected next ones.
     private(set) var gaps: [String] = []
     private(set) var events: [ConsumerEvent] = []
     var rebalances = 0
     /// Partitions are read as soon as they are assigned.
     var readsAtOnce = true
     var answers = true
-    /// Each partition that stays is sought after a rebalance.
+    /// After a rebalance, every partition that stays is sought to its next offset.
     var seeks = true
 
     init(
@@ -31,7 +31,7 @@ final class Member {
         try consumer.subscribe(to: [topic])
     }
 
-    /// One turn: answers what has come, then takes up to that many records.
+    /// Answers the events that have come, then takes up to that many records.
     func turn(records: Int = 100, milliseconds: Int64 = 20) throws {
         var events: [ConsumerEvent] = []
         consumer.wait(milliseconds: milliseconds, records: records > 0)
@@ -72,7 +72,7 @@ final class Member {
         for position in positions { next[position.partition] = position.offset }
     }
 
-    /// Where others have ended.
+    /// Where earlier owners of the partitions have stopped reading.
     var resume: [TopicPartition: Int64] = [:]
 
     private func seekAll() throws {
@@ -82,7 +82,7 @@ final class Member {
         }
     }
 
-    /// Turns until it holds.
+    /// Takes turns until the condition holds.
     func until(records: Int = 100, _ holds: (Member) -> Bool) throws {
         let end = ContinuousClock.now + .seconds(60)
         while !holds(self) {

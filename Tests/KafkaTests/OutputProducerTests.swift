@@ -19,7 +19,7 @@ struct OutputProducerTests {
         return all
     }
 
-    @Test("What is stored is reported with its offset, and a report wakes who waits")
+    @Test("Every stored record is reported in order, and reports wake the waiting thread")
     func stored() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
@@ -36,17 +36,17 @@ struct OutputProducerTests {
     }
 
     @Test(
-        "A refused batch ends its producer: all is answered or returned with its bytes, and the next one goes on in order",
+        "A refused batch ends its producer; a new one stores the returned records in order",
         arguments: [10, 87])
     func refused(code: Int32) throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 2)
-        // One request at a time, since this broker stores what follows a refused one, as no other does.
+        // One request at a time: unlike real brokers, the mock stores requests that follow a refused one.
         let one = [("max.in.flight.requests.per.connection", "1"), ("batch.num.messages", "50")]
         var output = try Output(cluster, one)
         try output.publish(0..<10, partitions: 2)
         try output.until { $0.stored.count == 10 }
-        // The refusal comes when all has been published: a producer that failed takes nothing more.
+        // The refusal arrives after everything was published: a failed producer takes no more records.
         cluster.setRoundTrip(milliseconds: 5000)
         cluster.failRequests(.produce, with: [code])
         try output.publish(10..<1000, partitions: 2)
@@ -88,7 +88,7 @@ struct OutputProducerTests {
         }
     }
 
-    @Test("What waits for brokers that are away is taken back, what is on its way too if that is wanted")
+    @Test("A purge of everything returns queued and in-flight records as purged")
     func purge() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
@@ -110,11 +110,11 @@ struct OutputProducerTests {
         }
     }
 
-    @Test("A record of a topic that is not there is unavailable, not refused")
+    @Test("A record that times out while brokers are down is unavailable, not refused")
     func unavailable() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
-        // Long enough for the first one on a busy machine.
+        // Long enough for the first record on a busy machine.
         let output = try Output(cluster, [("message.timeout.ms", "10000")])
         try output.publish([0])
         try output.until { $0.stored.count == 1 }
@@ -127,13 +127,13 @@ struct OutputProducerTests {
         }
     }
 
-    @Test("Brokers are asked for a partition that is not known: it may have been added")
+    @Test("Publishing to an unknown partition makes the producer ask brokers whether it was added")
     func addedPartition() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
         let asked = DispatchSemaphore(value: 0)
         let output = try Output(cluster, [("debug", "metadata")]) { _, _, message in
-            // As librdkafka says it of what it does not ask by itself.
+            // librdkafka's wording for metadata requests that it does not make by itself.
             if message.contains("application requested") { asked.signal() }
         }
         try output.publish([0])
@@ -149,7 +149,7 @@ struct OutputProducerTests {
         expect(asked.wait(timeout: .now() + 60), is: .success)
     }
 
-    @Test("The thread that takes the reports commits and aborts, and finds the reports afterwards")
+    @Test("The thread that takes reports can commit and abort, and finds them afterwards")
     func transactions() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
@@ -163,7 +163,7 @@ struct OutputProducerTests {
         output.take()
         expect(output.stored, is: Array(0..<1000))
 
-        // Longer than a busy machine takes to publish. The abort waits as long, and again where requests are on their way.
+        // Longer than a busy machine takes to publish. The abort waits as long, and again if requests are in flight.
         cluster.setRoundTrip(milliseconds: 2000)
         expect(producer.beginTransaction(), is: .done)
         try output.publish(1000..<1100)
@@ -188,7 +188,7 @@ struct OutputProducerTests {
             return
         }
         expect(producer.beginTransaction(), is: .done)
-        // Nothing in time.
+        // With brokers down, nothing is stored in time.
         cluster.setDown()
         try output.publish([3000])
         guard case .retry = producer.commitTransaction(milliseconds: 300) else {
@@ -197,7 +197,7 @@ struct OutputProducerTests {
         }
     }
 
-    @Test("Offsets that come with a generation that has passed are no member's", arguments: [22, 25, 82])
+    @Test("Adding offsets fails as `notAMember` if the group refuses the member", arguments: [22, 25, 82])
     func notAMember(code: Int32) throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)

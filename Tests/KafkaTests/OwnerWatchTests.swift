@@ -3,13 +3,13 @@ import Testing
 
 @testable import PushmillKafka
 
-@Suite("Partitions that nobody has", .serialized, .ownThread)
+@Suite("Partitions without an owner", .serialized, .ownThread)
 struct OwnerWatchTests {
-    @Test("A member joins anew for patterns of its topics, keeps what it has, and goes on", .thorough)
+    @Test("A static member that subscribes to patterns rejoins, keeps its partitions and reads on", .thorough)
     func rejoins() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t.a", partitions: 2)
-        // A pattern with a dot that is none would match it.
+        // An unescaped dot in the pattern would match this topic.
         try peer.cluster.createTopic("txa", partitions: 2)
         try peer.fill("t.a", partitions: 2, each: 3)
         try peer.fill("txa", partitions: 2, each: 3)
@@ -28,7 +28,7 @@ struct OwnerWatchTests {
         #expect(!owners.subscribe(toPatterns: true), "nothing is asked of one that leaves")
     }
 
-    @Test("Only a static member looks")
+    @Test("Only a static member looks for partitions without an owner")
     func dynamic() throws {
         let peer = try Peer()
         let member = try Member(peer.cluster, group: "g")
@@ -45,7 +45,7 @@ struct OwnerWatchTests {
         Array(bytes).withUnsafeBytes { MemberAssignment($0)?.partitions }
     }
 
-    @Test("What a member was given is read from the bytes of its assignment, whatever follows")
+    @Test("A member's partitions are decoded from its assignment, whatever bytes follow")
     func assignment() {
         let all = [TopicPartition("t", 7), TopicPartition("t", 256)]
         expect(partitions(Self.assignment), is: all)
@@ -54,9 +54,9 @@ struct OwnerWatchTests {
         expect(partitions([0, 0] + [0, 0, 0, 0]), is: [])
     }
 
-    @Test("Bytes that end too early, or count more than there is, are no assignment")
+    @Test("An assignment that is cut off or overstates its counts is rejected")
     func malformed() {
-        // Without the bytes of the assignor.
+        // The assignor's own bytes at the end are not needed.
         let needed = Self.assignment.count - 4
         for count in 1..<needed { #expect(partitions(Self.assignment.prefix(count)) == nil, "\(count)") }
         expect(partitions(Self.assignment.prefix(needed))?.count, is: 2)

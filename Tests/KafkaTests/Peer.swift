@@ -1,6 +1,6 @@
 import PushmillKafka
 
-/// A broker with a producer on it.
+/// A mock cluster and a producer for it.
 struct Peer {
     let cluster: MockCluster
     let signal = WakeSignal()
@@ -39,7 +39,7 @@ struct Peer {
         }
     }
 
-    /// Polls until that many reports are in.
+    /// Waits until at least that many reports are in.
     func reports(_ count: Int) -> [OutputDelivery] {
         var all: [OutputDelivery] = []
         while all.count < count {
@@ -57,7 +57,7 @@ func withBytes<Result>(_ text: String?, _ body: (UnsafeRawBufferPointer?) throws
 
 func text(_ bytes: UnsafeRawBufferPointer?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
-/// Records copied out of their batch, so that the batch can be let go.
+/// A copy of a record, which outlives its batch.
 struct Copied: Equatable {
     var key: String?
     var value: String?

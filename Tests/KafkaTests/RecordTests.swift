@@ -38,7 +38,7 @@ struct RecordTests {
         expect(range.upperBound, is: 1)
     }
 
-    @Test("Headers move from a record to another without those that are removed")
+    @Test("Detached headers outlive their record, without those that were removed")
     func moveHeaders() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)
@@ -58,7 +58,7 @@ struct RecordTests {
         #expect(headers.view?.entry(2) == nil)
     }
 
-    @Test("Of very many headers those that go are removed in one pass, and the others keep their order")
+    @Test("Removing thousands of headers keeps the others in their order")
     func removeAll() {
         var headers = Headers()
         for number in 0..<5000 {
@@ -76,7 +76,7 @@ struct RecordTests {
         #expect(headers.view?.entry(5001)?.value == nil)
     }
 
-    @Test("A record with memory of its own is the same, and keeps its headers when they are taken")
+    @Test("An owned record equals the lent one, and keeps its headers when they are detached")
     func owned() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)
@@ -99,7 +99,7 @@ struct RecordTests {
         second.destroy()
     }
 
-    @Test("Headers count by their number, however short they are, lent or owned")
+    @Test("Header sizes include the overhead of each header, in lent and owned records")
     func headerByteCount() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)
@@ -111,7 +111,7 @@ struct RecordTests {
         try reader.read(from: [Position(TopicPartition("t", 0), offset: 0)])
         let lent = reader.first()
         let count = lent.headerByteCount
-        // As much as librdkafka takes for one without a value: five words, and one for it in the list.
+        // What librdkafka allocates for a header without a value: five words, and one for it in the list.
         #expect(count >= 1000 * 6 * MemoryLayout<Int>.size)
         let owned = lent.owned()
         expect(owned.headerByteCount, is: count)
@@ -141,7 +141,7 @@ struct RecordTests {
         return h ^ (h >> 15)
     }
 
-    @Test("A reader goes from place to place, and goes, at once")
+    @Test("A reader can be repositioned repeatedly and destroyed at once")
     func hurry() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)
@@ -155,13 +155,13 @@ struct RecordTests {
             let record = reader.first()
             expect(record.offset, is: 0)
             record.destroy()
-            // librdkafka would end the process.
+            // Without `awaitStops`, librdkafka would end the process.
             for _ in 0..<3 { try reader.read(from: positions) }
             for record in reader.poll(milliseconds: 0).records { record.destroy() }
         }
     }
 
-    @Test("A reader takes each record once, wherever it goes, and no more at once than it is asked for")
+    @Test("A reader takes each record once from any position, and at most `limit` per poll")
     func everyRecord() throws {
         let peer = try Peer()
         let partitions: Int32 = 50
@@ -183,7 +183,7 @@ struct RecordTests {
                     next[Int(record.partition)] = record.offset + 1
                     record.destroy()
                 }
-                // It goes on from the midst of another place, too.
+                // The reader is also repositioned before it has read everything.
                 if round % 3 == 1 { break }
             }
         }

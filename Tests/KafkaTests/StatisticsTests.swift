@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushmillKafka
 
-@Suite("What librdkafka measures", .serialized, .ownThread)
+@Suite("librdkafka's statistics", .serialized, .ownThread)
 struct StatisticsTests {
-    @Test("A consumer knows where its partitions end, a producer how long its broker takes to answer")
+    @Test("Statistics tell a consumer its partitions' ends and a producer its broker's round trip")
     func live() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -22,7 +22,7 @@ struct StatisticsTests {
         func partition() -> ClientStatistics.Partition? {
             consumer.statistics.latest?.partitions.first { $0.place == TopicPartition("t", 1) }
         }
-        // What was measured before they were read has them as fetched.
+        // A measurement from before the records were read still counts them as fetched.
         try member.until { _ in partition().map { ($0.nextOffset, $0.end, $0.fetched) == (3, 3, 0) } == true }
         expect(partition()?.isReached, is: true)
         let brokers = consumer.statistics.latest?.roundTrips.map(\.broker) ?? []
@@ -31,7 +31,7 @@ struct StatisticsTests {
         #expect(try member.leave())
     }
 
-    @Test("Statistics that are not as documented are none", arguments: ["", "{}", "[", #"{"msg_cnt":"x"}"#])
+    @Test("Statistics not in the documented form are ignored", arguments: ["", "{}", "[", #"{"msg_cnt":"x"}"#])
     func malformed(_ text: String) {
         let inbox = StatisticsInbox()
         inbox.take(Array(text.utf8))
