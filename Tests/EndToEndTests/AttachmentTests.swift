@@ -29,7 +29,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Media is kept before its notification leaves, by no proxy and no password that the environment names",
+            "Media is stored before its notification leaves, ignoring proxies and passwords from the environment",
             arguments: [
                 [], ["http_proxy=http://127.0.0.1:1", "ALL_PROXY=http://127.0.0.1:1", "no_proxy=", "NO_PROXY="],
             ])
@@ -56,7 +56,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A kill in the middle of a file leaves nothing that is named as media, and the notification leaves later")
+        @Test("A kill during a download leaves no file named as media, and the notification leaves later")
         func killed() async throws {
             try await Scene.play(partitions: 1) { scene in
                 let service = try scene.start(configuration(deadline: "60s"))
@@ -67,7 +67,7 @@ extension EndToEnd {
                 try await service.expectEnd(.signalled(SIGKILL))
                 let left = try #require(media.names.first)
                 #expect(left.hasPrefix(".partial-"))
-                // Whoever began it so long ago is not at it any more.
+                // A partial file this old belongs to no running download.
                 try media.setTime(of: left, time(nil) - 3 * 3600)
 
                 let next = try scene.start(configuration(deadline: "1s"))
@@ -84,7 +84,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "On a full disk notifications leave in time with a note, and with their media when there is room",
+            "On a full disk, notifications leave in time with a note, and with media once there is room",
             .enabled(if: SmallDisk.mayMount))
         func full() async throws {
             let disk = try SmallDisk()
@@ -96,7 +96,7 @@ extension EndToEnd {
             expect(disk.folder.names.count, is: 1)
         }
 
-        @Test("Without their folder notifications leave in time with a note, and with their media when it is back")
+        @Test("Without the media folder, notifications leave in time with a note, with media once it is back")
         func gone() async throws {
             try await loseAndRegain(media.path, "No such file or directory") { [media] in
                 expect(mkdir(media.path, 0o700), is: 0)
@@ -107,7 +107,7 @@ extension EndToEnd {
         }
 
         /// (trust 15)
-        @Test("It is measured what is kept, what there is room for, and what was not kept")
+        @Test("Metrics tell how much media is kept, how much fits, and what was refused")
         func measured() async throws {
             let service = try ServiceProcess(["run", "--config", configurationFile()])
             try await service.wait(forLine: "the admin endpoint is up")
@@ -123,7 +123,7 @@ extension EndToEnd {
             try await service.clear()
         }
 
-        /// Of a service that waits for its brokers.
+        /// Of a service whose brokers are unreachable.
         private func configurationFile() throws -> String {
             let stage =
                 "attachment: { store: \(media.path)/kept, public-base: https://m.example, allow-hosts: m.example, "
@@ -133,7 +133,7 @@ extension EndToEnd {
             return try media.write(text, to: "service.yaml")
         }
 
-        /// The same event twice: while nothing can be kept for that reason, and after `mend`.
+        /// Publishes the same event twice: while nothing can be kept for that reason, and after `mend`.
         private func loseAndRegain(
             _ store: String, _ reason: String, mend: @escaping @Sendable () -> Void,
             before: @escaping @Sendable () -> Void = {}
@@ -162,7 +162,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A service whose folder cannot be made says so and ends")
+        @Test("A service that cannot create its media folder says so and ends")
         func unusable() async throws {
             try await Scene.play(partitions: 1) { scene in
                 let file = try media.write("", to: "file")

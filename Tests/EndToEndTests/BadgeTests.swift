@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
     @Suite("Badges count each event once")
     struct BadgeTests {
-        /// `PUSHMILL_TEST_BADGES` and `PUSHMILL_TEST_KILLS` for more.
+        /// `PUSHMILL_TEST_BADGES` and `PUSHMILL_TEST_KILLS` raise these numbers.
         private static let total = number("PUSHMILL_TEST_BADGES") ?? 12_000
         private static let kills = number("PUSHMILL_TEST_KILLS") ?? 3
         private static let seed = UInt64(number("PUSHMILL_TEST_SEED") ?? 1)
@@ -15,7 +15,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Killed again and again, the service publishes the count of each event and no other, and keeps the last",
+            "A service killed repeatedly publishes each event's own count and keeps the last ones",
             .thorough,
             arguments: [["badge: {}"], ["sleep: { marker: slow, time: 50ms }", "badge: {}"]])
         func kills(stages: [String]) async throws {
@@ -38,16 +38,16 @@ extension EndToEnd {
                 }
                 let wanted = Set(events.map(\.output))
                 let last = try scene.start(configuration)
-                // All may have come by now: one that is told to end before it has begun has nothing to end in order.
+                // All outputs may have come by now, and a service told to end before it has begun has no orderly end.
                 try await last.wait(forPartitionsRead: 16)
                 try await values.wait(for: "every event", within: .seconds(180)) { values in
                     values.count >= wanted.count && wanted.isSubset(of: values)
                 }
-                // The one before may have published all, and been killed before the last counts were in the changelog.
+                // The last one killed may have published everything, but not stored its last counts in the changelog.
                 _ = try await scene.committed(within: .seconds(180)) { $0.doneCount == Self.total }
                 last.send(SIGTERM)
                 try await last.expectEnd(.exited(0))
-                // What is repeated shows the count as it is then.
+                // A repeated output shows the count of its time.
                 var seen: Set<Substring> = []
                 let first = values.all.filter { value in
                     seen.insert("\(value.key) \(value.value.prefix { $0 != "a" })"[...]).inserted
@@ -61,7 +61,7 @@ extension EndToEnd {
         enum Obstacle: CaseIterable { case fullDisk, unwritableFile }
 
         @Test(
-            "While the files of counts cannot be written all counts are right, and the log says so",
+            "Counts stay right while their files cannot be written, and the log reports it",
             .enabled(if: SmallDisk.mayMount, "needs the right to mount"), arguments: Obstacle.allCases)
         func obstacle(_ obstacle: Obstacle) async throws {
             var counts: [String: Int] = [:]
@@ -98,7 +98,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "What leaves while its stage holds a thread counts once, and those behind it follow",
+            "A message that leaves while its stage blocks a thread is counted once, in order",
             arguments: ["block", "stall"])
         func blocked(stage: String) async throws {
             var counts: [String: Int] = [:]
@@ -123,21 +123,21 @@ extension EndToEnd {
             }
         }
 
-        @Test("A second service on the same state file is told whose it is")
+        @Test("A second service on a state file in use says so and exits with 70")
         func inUse() async throws {
             try await Scene.play { scene in
                 let configuration = ServiceConfiguration(stages: ["badge: {}"])
                 let first = try scene.start(configuration)
                 try await first.wait(forLine: "partitions are read")
                 let second = try scene.start(configuration)
-                // It may be free by the next start.
+                // The file may be free by the next start.
                 try await second.expectEnd(.exited(70))
                 expect(second.lines.last?.contains("in use by another process"), is: true)
             }
         }
 
         @Test(
-            "While an instance runs no count is set or deleted",
+            "No command sets or deletes a count while an instance runs",
             .disabled(if: Brokers.areMock, "the mock cluster does not tell who is in a group"))
         func running() async throws {
             try await Scene.play(partitions: 1) { scene in
@@ -167,7 +167,7 @@ extension EndToEnd {
             #expect(wrong.isEmpty, "\(wrong.map { "\($0): \(kept[$0] ?? -1), not \(final[$0] ?? -1)" })")
         }
 
-        /// What the changelog says.
+        /// The counts in the changelog.
         static func counts(at scene: Scene) async throws -> [String: Int] {
             var counts: [String: Int] = [:]
             for line in try await scene.run(["badges", "export"]) {

@@ -8,9 +8,9 @@ struct CatalogOracleTests {
     private static let repository = URL(filePath: #filePath).appending(path: "../../..").standardized.path
     private static let python = "\(repository)/.venv"
 
-    /// `deploy/proving/oracle.py` names what differs, with its reason.
+    /// `deploy/proving/oracle.py` lists the known differences with their reasons.
     @Test(
-        "20,000 texts are as expected, each named difference is met, and each planted fault is found", .thorough,
+        "20,000 texts match the oracle, and every named difference and planted fault is found", .thorough,
         .enabled(if: access("\(python)/ready", F_OK) == 0, "deploy/peers installs the other implementations"))
     func texts() async throws {
         let oracle = try ServiceProcess(

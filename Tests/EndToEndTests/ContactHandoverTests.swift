@@ -8,12 +8,12 @@ extension EndToEnd {
     struct ContactHandoverTests {
         private static let partitions = 4
 
-        /// What becomes of events in each partition, published to it one after the other.
+        /// The texts of events that are published to each partition, one after the other.
         private struct Texts {
             let scene: Scene
             let reader: TopicReader<OutputValue>
 
-            /// Publishes an event until its text begins so.
+            /// Publishes events until the text of one begins like this.
             func expect(_ text: String, in partition: Int32) async throws {
                 let key = "o\(partition)"
                 let payload = #"{"aps":{"mutable-content":1,"alert":"{contact:c}, {contact:all}","badge":1}}"#
@@ -35,7 +35,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("What one has goes to the other with its partitions", .thorough, arguments: [false, true])
+        @Test("Contacts move to the other instance with their partitions", .thorough, arguments: [false, true])
         func handover(isExactlyOnce: Bool) async throws {
             try await Scene.play(partitions: Self.partitions) { scene in
                 let states = try TemporaryFolder()
@@ -56,7 +56,7 @@ extension EndToEnd {
                 try expect(own(in: paths[1]), is: stored)
                 try expect(own(in: paths[0]), is: Set(0..<4).subtracting(stored))
 
-                // The first one has had it before.
+                // The first instance has had this partition before.
                 let changed = try #require(stored.min())
                 try await people.publish([(PartitionedContacts.own(changed), nil)], to: changed)
                 try await texts.expect("Someone, Shared ", in: changed)
@@ -71,7 +71,7 @@ extension EndToEnd {
             }
         }
 
-        /// Contacts and the topics that the mock creates for nobody.
+        /// Creates the topic of contacts and fills it.
         private func prepare(_ scene: Scene) async throws -> Feeder {
             let people = try await elsewhere {
                 try scene.brokers.createTopic(
@@ -93,13 +93,13 @@ extension EndToEnd {
             return try scene.start(configuration)
         }
 
-        /// The partitions of which contacts are found that belong to someone.
+        /// The partitions of which contacts with an owner are found.
         private func own(in path: String) throws -> Set<Int32> {
             let names = try PartitionedContacts.found(in: path).filter { $0.hasPrefix("o") }
             return Set(names.compactMap { $0.split(separator: " ").last.flatMap { Int32($0) } })
         }
 
-        /// No partition is read before all that it needs is whole.
+        /// Expects that no partition was read before all that it needs was restored.
         private func expectOrder(_ service: ServiceProcess, _ isExactlyOnce: Bool) {
             let lines = service.lines
             let read = lines.firstIndex { $0.contains("partitions are read") } ?? 0
@@ -110,7 +110,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A topic with another number of partitions than the input is not read, and told of with both numbers")
+        @Test("A contact topic with another partition count than the input is reported and not read")
         func unequal() async throws {
             try await Scene.play(partitions: 2) { scene in
                 let topic = "\(scene.input)-contacts"

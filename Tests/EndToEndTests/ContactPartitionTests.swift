@@ -27,7 +27,7 @@ extension EndToEnd {
             return source
         }
 
-        @Test("Contacts of a partition are there from its end to its release, and are followed in between")
+        @Test("A partition's contacts are served once it is fully read, and until it is released")
         func following() async throws {
             let source = try await filled()
             try await play(source) { instance in
@@ -37,11 +37,11 @@ extension EndToEnd {
                 try expect(PartitionedContacts.found(in: source.state), is: ["*/all=Shared 1", "o1/c=Own 1"])
                 try expect(PartitionedContacts.stored(in: source.state), is: [1])
                 try await instance.wait(for: [0, 1])
-                // Who comes later is told at once.
+                // A later request for the same partition is answered at once.
                 #expect(instance.isReady(0))
                 instance.release([1])
                 try await instance.wait(for: [0, 2])
-                // What is stored of a released one is not found.
+                // Contacts of a released partition stay stored, and are not found.
                 try expect(
                     PartitionedContacts.found(in: source.state),
                     is: [
@@ -59,7 +59,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A partition that is released before its end and comes again is there for who waits now",
+            "A partition released before it was fully read becomes ready when followed again",
             .enabled(if: Brokers.areMock, "others cannot be failed"))
         func releasedBefore() async throws {
             let source = try await filled()
@@ -78,7 +78,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A partition that is not the one read before, or was away for too long, is read anew, and no other is",
+            "Only a partition that was replaced, or unseen for too long, is read again",
             arguments: ["timestamp=timestamp+1", "offset=offset+1000", "seen=0"])
         func otherTopic(change: String) async throws {
             let source = try await filled()
@@ -103,7 +103,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A partition without a leader is waited for, and keeps no other waiting",
+            "A partition without a leader is waited for and delays no other",
             .enabled(if: Brokers.areMock, "others have leaders"))
         func leaderless() async throws {
             let source = try await filled()
@@ -123,7 +123,7 @@ extension EndToEnd {
             }
         }
 
-        /// Partition 0 is one broker's, and the others, which answer late, are another's.
+        /// Broker 2 leads partition 0. Broker 1 leads the others, and answers late.
         private func onTwoBrokers() async throws -> (PartitionedContacts, MockCluster) {
             let source = try await elsewhere { try PartitionedContacts(brokers: 2) }
             try await PartitionedContacts.fill(source.people, partitions: 3)
@@ -136,7 +136,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A partition that falls out of its log is read anew, and no other is",
+            "Only a partition that falls out of its log is read again",
             .enabled(if: Brokers.areMock, "others cannot be failed"))
         func outOfLog() async throws {
             let (source, mock) = try await onTwoBrokers()
@@ -153,7 +153,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A partition that its broker cannot lend keeps no other waiting",
+            "A partition that its broker cannot serve delays no other",
             .enabled(if: Brokers.areMock, "others cannot be failed"))
         func unlent() async throws {
             let (source, mock) = try await onTwoBrokers()
@@ -166,7 +166,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A partition that the topic does not have is waited for, and keeps no other waiting")
+        @Test("A partition that the topic lacks is waited for and delays no other")
         func missing() async throws {
             let source = try await filled()
             try await play(source) { instance in

@@ -7,7 +7,7 @@ import PushmillTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Contacts of a topic")
+    @Suite("Contacts from a topic")
     struct ContactTopicTests {
         private static let anna = #"{"owner":"anna","id":"c1"}"#
         private static let boris = #"{"owner":"anna","id":"c2"}"#
@@ -44,7 +44,7 @@ extension EndToEnd {
         }
 
         /// (trust 18)
-        @Test("State that is their copy, and is damaged, is set aside and restored")
+        @Test("A damaged state file that only copies the topic is set aside and restored")
         func setAside() async throws {
             try await Scene.play(partitions: 1) { scene in
                 let topic = "\(scene.input)-contacts"
@@ -69,7 +69,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("They are there before a record is taken, stay those of the topic, and a restart reads on")
+        @Test("Contacts are restored before intake, follow the topic, and are read on after a restart")
         func service() async throws {
             try await Scene.play(partitions: 1) { scene in
                 let topic = "\(scene.input)-contacts"
@@ -87,7 +87,7 @@ extension EndToEnd {
                 let configuration = ServiceConfiguration(stages: ["contact: { source: \"topic:\(topic)\" }"])
                 let first = try scene.start(configuration)
                 if let mock = scene.brokers.mock {
-                    // An attempt a second: longer than it takes to join the group.
+                    // One attempt a second: six take longer than joining the group.
                     try await first.wait(forLine: "contacts cannot be read from their topic", count: 6)
                     mock.clearFailures(of: .listOffsets)
                 }
@@ -138,7 +138,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "While one partition has no leader the others are read, and nobody is ready",
+            "While one partition has no leader, the others are read but none is ready",
             .enabled(if: Brokers.areMock, "others have leaders"))
         func leaderless() async throws {
             let source = try await elsewhere { try PartitionedContacts() }
@@ -167,7 +167,7 @@ extension EndToEnd {
             try await elsewhere { follower.stop() }
         }
 
-        /// Returns when the state has contacts of these and of no others.
+        /// Returns when exactly these owners have contacts in the state.
         private static func wait(for owners: [String], in path: String) async throws {
             let end = ContinuousClock.now + .seconds(30)
             while try Self.owners(in: path) != owners {
@@ -184,7 +184,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A topic that is not the one read before is read anew",
+            "Only a topic that differs from the one read before is read from its beginning",
             arguments: [
                 ("SELECT 1", false), ("UPDATE contact_position SET timestamp=timestamp+1", true),
                 ("UPDATE contact_position SET offset=offset+1", true),

@@ -4,10 +4,10 @@ import PushmillTestSupport
 import Testing
 
 extension EndToEnd {
-    /// (trust 14) In a control group of its own, as a container is.
+    /// (trust 14) The service runs in a control group of its own, as in a container.
     @Suite("Cores of a container", .enabled(if: QuotaGroup.mayMake, "there is no control group to be made here"))
     struct CoresTests {
-        @Test("Shards, and with them librdkafka's clients, are as many as the quota has cores")
+        @Test("The service runs as many shards, with their librdkafka clients, as the quota has cores")
         func quota() async throws {
             let group = try QuotaGroup(cores: 1)
             let brokers = try Brokers()
@@ -21,10 +21,10 @@ extension EndToEnd {
             let service = try ServiceProcess(
                 ["-c", command], executable: "/bin/sh", environment: ["PUSHMILL_DELIVERY_CORES=auto"])
             try await service.wait(forLine: "partitions are read")
-            // A thread that a shard starts has its name.
+            // A thread that a shard starts inherits the shard's name.
             let shards = Self.threads(of: service.identifier).filter { $0.hasPrefix("shard ") }
             expect(Set(shards), is: ["shard 0"])
-            // Each client of librdkafka's has one main thread: the shard's consumer and its producer.
+            // Each librdkafka client has one main thread: here, the shard's consumer and its producer.
             expect(Self.threads(of: service.identifier).count { $0 == "rdk:main" }, is: 2)
             service.send(SIGTERM)
             try await service.expectEnd(.exited(0))
@@ -50,7 +50,7 @@ extension EndToEnd {
     }
 }
 
-/// A control group with a quota of CPU, of either version; gone with the value, once nobody is in it.
+/// A control group, version 1 or 2, with a CPU quota. Removed with the value, if no process is left in it.
 private final class QuotaGroup {
     private static let folder = "/pushmill-test-\(UInt64.random(in: 0 ... .max))"
     private let path: String

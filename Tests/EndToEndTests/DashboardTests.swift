@@ -3,7 +3,7 @@ import PushmillTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("What the deployment says of metrics")
+    @Suite("Metrics that the deployment uses")
     struct DashboardTests {
         /// The top of the repository.
         private static let top = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
@@ -33,7 +33,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Every counter is there from the start, and the gauge of each file's last reload (trust 11)")
+        @Test("Every counter and each file's reload gauge are served from the start (trust 11)")
         func start() async throws {
             let said = try await SecrecyTests.said.value
             func series(_ place: String, _ pattern: Regex<Substring>) throws -> Set<Substring> {

@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
     @Suite("The demo as a process")
     struct DemoTests {
-        @Test("Every event comes out, in a line of its own and in the summary; a second demo takes another port")
+        @Test("The demo prints every event and a summary; a second demo takes another port")
         func demo() async throws {
             let first = try ServiceProcess(["demo", "--for", "1h", "--quiet"])
             let second = try ServiceProcess(
@@ -32,7 +32,7 @@ extension EndToEnd {
             for service in [first, second] { try await service.clear() }
         }
 
-        @Test("Where nobody reads any more it ends")
+        @Test("The demo ends once the reader of its output is gone")
         func unread() async throws {
             let demo = "'\(ServiceProcess.folder)/PushmillEndToEndService' demo --for 1h"
             let shell = try ServiceProcess(["-c", "\(demo) | head -n 1"], executable: "/bin/sh")
@@ -41,7 +41,7 @@ extension EndToEnd {
             try await shell.clear()
         }
 
-        @Test("What makes no sense is refused", arguments: [["--events", "0"], ["--rate", "x"], ["--for", "soon"]])
+        @Test("Senseless arguments are refused", arguments: [["--events", "0"], ["--rate", "x"], ["--for", "soon"]])
         func usage(_ arguments: [String]) async throws {
             let demo = try ServiceProcess(["demo"] + arguments)
             try await demo.expectEnd(.exited(64))

@@ -10,12 +10,12 @@ extension EndToEnd {
         private let events = Event.series(10_000, keys: 1_000, marking: 100)
         private var unmarked: Int { events.count { !$0.isMarked } }
 
-        @Test("Hanging messages hold back no others, and the end of the service repeats nothing")
+        @Test("Hanging messages hold back no others, and the service's end repeats nothing")
         func terminate() async throws {
             try await Scene.play(partitions: 8) { scene in
                 let service = try await publishPastHanging(scene, delivery: [("shutdown-grace", "3s")])
                 let peak = try #require(service.peakMemory)
-                // A sanitizer keeps a shadow of all memory, and much of what was freed: there it tells nothing.
+                // Under a sanitizer the peak tells nothing: it shadows all memory and keeps much of what was freed.
                 if getenv("LSAN_OPTIONS") == nil, getenv("TSAN_OPTIONS") == nil { #expect(peak < 256 << 20) }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
@@ -44,7 +44,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "One that hangs is the whole lag, and the oldest unfinished record (trust 10)",
+            "A single hanging message is the whole lag and the oldest unfinished record (trust 10)",
             arguments: [false, true])
         func lag(isExactlyOnce: Bool) async throws {
             try await Scene.play(partitions: 1) { scene in
@@ -73,7 +73,7 @@ extension EndToEnd {
             }
         }
 
-        /// Every unmarked event has come out, while the marked ones wait.
+        /// Returns when every unmarked event has come out, while the marked ones wait.
         private func publishPastHanging(
             _ scene: Scene, delivery: [(name: String, value: String)] = []
         ) async throws -> ServiceProcess {
@@ -99,7 +99,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Behind a message that never ends, those of its recipient leave within two deadlines, and the others at once"
+            "Messages behind a hanging one leave within two deadlines, other recipients' at once"
         )
         func behind() async throws {
             try await Scene.play { scene in
@@ -116,14 +116,14 @@ extension EndToEnd {
                 #expect(behind.allSatisfy { $0.outcome == "best-attempt" })
                 #expect(behind.allSatisfy { $0.stages == "hang=expired,fail=expired" })
                 #expect(behind.allSatisfy { begin.duration(to: $0.time) >= .seconds(8) })
-                // A third deadline is left for the way through the brokers, on a busy machine.
+                // The third deadline allows for the way through the brokers on a busy machine.
                 #expect(behind.allSatisfy { stored.duration(to: $0.time) < .seconds(24) })
                 let others = arrivals.filter { !$0.event.isMarked }
                 #expect(others.allSatisfy { $0.stages == "hang=skipped,fail=failed:marked" })
                 #expect(others.allSatisfy { stored.duration(to: $0.time) < .seconds(8) })
                 #expect(arrivals.keysOutOfOrder.isEmpty)
                 let client = try #require(try AdminClient(of: service))
-                // One that was taken a moment later may hang, too. What has waited for a deadline does not begin to hang.
+                // A message taken a moment later may hang too. One that waited for a deadline does not begin to hang.
                 try await client.wait(for: "the time of those that hung to be told") {
                     $0.value(of: "pushmill_message_seconds_bucket{le=\"5.0\"}") ?? 0 >= 13
                         && $0.contains("\npushmill_message_seconds_count 15")
@@ -133,13 +133,13 @@ extension EndToEnd {
             }
         }
 
-        @Test("A stage that holds its thread keeps neither its message nor the end of the process")
+        @Test("A stage that blocks its thread delays neither its message nor the process's end")
         func block() async throws {
             try await Scene.play { scene in
                 var configuration = ServiceConfiguration(
                     delivery: [("deadline", "500ms"), ("shutdown-grace", "2s")],
                     stages: ["block: { marker: slow, time: 3600s }"])
-                // While a second member joins the group takes no commit, for longer than the grace.
+                // While a second member joins, the group accepts no commits, for longer than the grace period.
                 configuration.cores = 1
                 let service = try scene.start(configuration)
                 try await service.wait(forLine: "partitions are read")
@@ -151,7 +151,7 @@ extension EndToEnd {
                 try await client.wait(for: "the time of the message to be told") {
                     $0.contains("\npushmill_message_seconds_count 1\n")
                 }
-                // A busy machine may take longer to commit than the grace is.
+                // A busy machine may take longer to commit than the grace period.
                 _ = try await scene.committed { $0.doneCount == 1 }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0), within: .seconds(20))
@@ -160,7 +160,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A stage that calls itself immediate and is not holds its shard: it is told of, and the process ends",
+            "An immediate stage that blocks its shard is reported as stuck, and the process ends",
             .thorough)
         func hold() async throws {
             try await Scene.play { scene in
@@ -180,7 +180,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A second signal does not wait for what the first one lets be finished")
+        @Test("A second signal ends the service without waiting for unfinished messages")
         func second() async throws {
             try await Scene.play(partitions: 1) { scene in
                 let service = try scene.start(
@@ -188,7 +188,7 @@ extension EndToEnd {
                         delivery: [("deadline", "600s"), ("shutdown-grace", "600s")],
                         stages: ["sleep: { marker: slow, time: 600s }"]))
                 try await service.wait(forPartitionsRead: 1)
-                // The one that sleeps is taken before the other.
+                // The sleeping message is taken before the other.
                 try await scene.feeder.publish(Event.series(2, keys: 2, marking: 2))
                 try await expect(scene.outputs.wait(count: 1).map(\.event.isMarked), is: [false])
                 service.send(SIGTERM)
@@ -200,7 +200,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Nor do messages behind it, which are left to the next owner")
+        @Test("A blocked thread does not delay the end, and unfinished messages pass to the next owner")
         func blockOthers() async throws {
             try await Scene.play { scene in
                 let service = try scene.start(

@@ -25,7 +25,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("SIGHUP reads them again; where it cannot, it says so and goes on with those that it has")
+        @Test("SIGHUP rereads the keys; if that fails, the service says so and keeps the old ones")
         func hangup() async throws {
             try await Scene.play(partitions: 1) { scene in
                 let (first, second) = (try Keys(), try Keys())
@@ -41,7 +41,7 @@ extension EndToEnd {
                 try await expectDecrypted(first, 1)
                 expect(service.lines(with: "can be read by others than its owner").count, is: 1)
 
-                // Unchanged: nothing but the signal makes it look.
+                // The file is unchanged: only the signal makes the service read it.
                 service.send(SIGHUP)
                 try await service.wait(forLine: "a file was read again")
 
@@ -56,13 +56,13 @@ extension EndToEnd {
                 try await service.wait(forLine: "a file was read again", count: 2)
                 #expect(service.lines(with: "read again").allSatisfy { $0.contains(#""stage":"decrypt""#) })
                 try await expectDecrypted(second, 3)
-                // What was on its way when the keys changed.
+                // A message that was on its way when the keys changed.
                 try await expectDecrypted(first, 4)
                 #expect(service.lines.allSatisfy { !$0.contains("hello") })
             }
         }
 
-        @Test("SIGHUP takes over the log level, and tells what only a restart takes over")
+        @Test("SIGHUP applies the log level and reports settings that need a restart")
         func configuration() async throws {
             try await Scene.play(partitions: 1) { scene in
                 var configuration = ServiceConfiguration()
@@ -84,7 +84,7 @@ extension EndToEnd {
                 try scene.rewrite("log: { level: loud }")
                 service.send(SIGHUP)
                 try await service.wait(forLine: "the configuration cannot be read again: it stays as it was")
-                // Nobody ever writes to it, and everything else is read again behind it.
+                // No process writes to the pipe: reading it would hold up everything that is read after it.
                 try scene.replaceConfigurationByPipe()
                 service.send(SIGHUP)
                 try await service.wait(forLine: "a pipe is read at the start alone")

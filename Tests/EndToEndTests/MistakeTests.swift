@@ -5,9 +5,9 @@ import PushmillTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Mistakes of those who operate it")
+    @Suite("Operators' mistakes")
     struct MistakeTests {
-        @Test("A configuration with mistakes is refused with the place of each")
+        @Test("A faulty configuration is refused with the line of each mistake")
         func configuration() async throws {
             try await run(
                 """
@@ -32,7 +32,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A file that is not there is named")
+        @Test("A missing configuration file is named")
         func noFile() async throws {
             let service = try ServiceProcess(["run", "--config", "/nowhere/service.yaml"])
             try await service.expectEnd(.exited(78))
@@ -41,7 +41,7 @@ extension EndToEnd {
             try await service.clear()
         }
 
-        @Test("A result that cannot be written is no success, and it is said why", arguments: ["apply", "config show"])
+        @Test("A command whose result cannot be written fails and says why", arguments: ["apply", "config show"])
         func fullOutput(command: String) async throws {
             let folder = try TemporaryFolder()
             let file = try folder.write("stages: []\n", to: "pushmill.yaml")
@@ -53,7 +53,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "What runs until it is told to end does so for somebody: it ends where its output cannot be written",
+            "A long-running command ends when its output cannot be written",
             arguments: ["broker", "demo --for 1h"])
         func fullOutputForLong(command: String) async throws {
             try await runShell("'\(Self.program)' \(command) > /dev/full") { shell in
@@ -62,7 +62,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Lines without end are read no further than they can be written")
+        @Test("`apply --lines` stops reading endless input when its output cannot be written")
         func fullOutputForLines() async throws {
             let folder = try TemporaryFolder()
             let file = try folder.write("stages: []\n", to: "pushmill.yaml")
@@ -74,10 +74,10 @@ extension EndToEnd {
             }
         }
 
-        @Test("A closed input is none: what is opened later does not stand in its place")
+        @Test("Closed input is an error: no descriptor opened later is read in its place")
         func closedInput() async throws {
             let folder = try TemporaryFolder()
-            // This stage opens some before the input is read, and keeps them.
+            // This stage opens descriptors before the input is read, and keeps them.
             let stage = "attachment: { store: media, public-base: https://m.example, allow-hosts: m.example }"
             let file = try folder.write("stages: [\(stage)]\n", to: "pushmill.yaml")
             try await runShell("'\(Self.program)' apply --config \(file) <&-") { shell in
@@ -86,7 +86,7 @@ extension EndToEnd {
             }
         }
 
-        /// One that does not end when its input does.
+        /// The released program, which does not end when its input does.
         private static let program = "\(ServiceProcess.folder)/pushmill"
 
         private func runShell(_ script: String, _ body: (ServiceProcess) async throws -> Void) async throws {
@@ -99,7 +99,7 @@ extension EndToEnd {
             return try folder.write("{ kafka: { bootstrap.servers: '\(servers)' }, stages: [] }", to: "service.yaml")
         }
 
-        @Test("A capture that is ended before its first record leaves the one of before as it was")
+        @Test("A capture ended before its first record leaves the earlier file unchanged")
         func emptyCapture() async throws {
             let cluster = try MockCluster()
             let folder = try TemporaryFolder()
@@ -116,7 +116,7 @@ extension EndToEnd {
             try await capture.clear()
         }
 
-        @Test("A capture into a pipe that nobody reads ends when it is told to")
+        @Test("A capture into a pipe without a reader ends when told to")
         func unreadPipe() async throws {
             let cluster = try MockCluster()
             let folder = try TemporaryFolder()
@@ -124,7 +124,7 @@ extension EndToEnd {
             let pipe = "\(folder.path)/pipe"
             expect(mkfifo(pipe, 0o600), is: 0)
             let capture = try ServiceProcess(["capture", "--config", configuration, "--output", pipe])
-            // Where the kernel keeps who opens a pipe; it does not tell everybody.
+            // The kernel function in which a process that opens a pipe waits; not every process may learn it.
             let opening = Array("wait_for_partner".utf8)
             var tries = 0
             while tries < 500, try FileBytes(path: "/proc/\(capture.identifier)/wchan").bytes != opening {

@@ -5,7 +5,7 @@ import PushmillTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Offsets that are not what they were")
+    @Suite("Committed offsets that do not fit")
     struct OffsetTests {
         private let events = Event.series(100, keys: 10)
 
@@ -32,7 +32,7 @@ extension EndToEnd {
         }
 
         /// (trust 18)
-        @Test("A commit of a release after the next holds up its partition alone, and stays as it is")
+        @Test("A commit by a release too new to read holds up only its partition and stays unchanged")
         func newer() async throws {
             try await Scene.play(partitions: 2) { scene in
                 let events = Event.series(200, keys: 50)
@@ -68,7 +68,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A broker that denies an offset which its log holds makes nothing come again",
+            "If a broker wrongly denies an offset that its log holds, no output is repeated",
             .enabled(if: Brokers.areMock, "needs error injection"))
         func denied() async throws {
             try await Scene.play(partitions: 1) { scene in
@@ -94,12 +94,13 @@ extension EndToEnd {
         }
 
         @Test(
-            "Records that the log no longer holds count as done, also behind one that is under way", .thorough,
+            "Records lost from the log count as done, even behind one that is in flight", .thorough,
             .enabled(if: Brokers.areMock, "others keep more than 5 MB of a partition"))
         func gap() async throws {
             try await Scene.play(partitions: 1, outputPartitions: 4) { scene in
-                // A hundred are taken and no more; when all but one have ended there is room again, and that one waits on.
-                // librdkafka reads nothing ahead of the record that has no room, or it would have what the log loses.
+                // At most 100 are in flight. Once all but one have ended, there is room again, and that one still
+                // waits. librdkafka must prefetch nothing beyond the record without room, or it would hold what is
+                // lost.
                 let folder = try TemporaryFolder()
                 let all = try folder.write("", to: "all")
                 let last = try folder.write("", to: "last")
@@ -111,7 +112,7 @@ extension EndToEnd {
                             "gate: { marker: slow, file: \(all) }", "second-gate: { marker: slowest, file: \(last) }",
                         ]))
                 let held = (["slowest"] + (1..<100).map { "slow\($0)" }).map { Event(key: $0, number: 0) }
-                // One more, that there is no room for, has intake paused.
+                // One more record, which finds no room, makes the service pause intake.
                 try await scene.feeder.publish(held + [Event(key: "k0", number: 0)])
                 try await service.wait(forLine: "intake is paused")
                 let padding = String(repeating: "x", count: 3900)
@@ -127,7 +128,7 @@ extension EndToEnd {
                 let arrivals = scene.outputs.all
                 #expect(arrivals.count < count, "the log has kept everything")
                 #expect(arrivals.repeats.isEmpty)
-                // Some of what it has lost is finished.
+                // Some of the lost records had been finished.
                 let told = "the log no longer holds what was to be read: at most so many records are lost"
                 expect(service.lines(with: told).count, is: 1)
                 service.send(SIGTERM)
@@ -136,14 +137,14 @@ extension EndToEnd {
         }
 
         @Test(
-            "A member that is fenced while it holds records is replaced, and what it held is done by the next",
+            "A member fenced while it holds records is replaced, and its successor finishes them",
             .enabled(if: Brokers.areMock, "needs error injection"))
         func fenced() async throws {
             try await Scene.play(partitions: 1) { scene in
                 let mock = try #require(scene.brokers.mock)
                 let folder = try TemporaryFolder()
                 let gate = try folder.write("", to: "gate")
-                // The second one waits behind the first, and is lent meanwhile.
+                // The second record waits behind the first, still lent by librdkafka.
                 let service = try scene.start(
                     ServiceConfiguration(
                         consumer: [("group.instance.id", "one")],
@@ -166,7 +167,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A commit that is refused while the service ends is made again",
+            "A commit that is refused during shutdown is retried",
             .enabled(if: Brokers.areMock, "needs error injection"))
         func refusedAtTheEnd() async throws {
             try await Scene.play(partitions: 1) { scene in

@@ -8,17 +8,17 @@ extension EndToEnd {
     struct OutageTests {
         private let events = Event.series(4_000, keys: 200)
 
-        /// The mock cluster takes a request though the one before it was refused, as no broker does, and librdkafka infers
-        /// from it that what was refused is stored all the same: so there is one at a time.
+        /// The mock cluster accepts a request although the one before it was refused, as no real broker does, and
+        /// librdkafka infers from it that the refused one was stored. Hence one request at a time.
         private static let oneRequest = [(name: "max.in.flight.requests.per.connection", value: "1")]
 
-        @Test("Brokers that are down for longer than every time-out lose nothing and make no dead letters", .thorough)
+        @Test("A broker outage longer than every timeout loses nothing and makes no dead letters", .thorough)
         func down() async throws {
             try await Scene.play(brokersGoAway: true) { scene in
                 let mock = try #require(scene.brokers.mock)
                 var configuration = ServiceConfiguration()
-                // Longer than the mock lets a group wait for its members: commits wait behind a join, and one that times out ends the
-                // connection, and the join with it.
+                // Longer than the mock waits for the members of a group: commits wait behind a join, and one that times
+                // out closes the connection and so ends the join.
                 configuration.consumer = [("socket.timeout.ms", "8000")]
                 configuration.producer = [("socket.timeout.ms", "2000"), ("request.timeout.ms", "1000")]
                 let service = try scene.start(configuration)
@@ -28,22 +28,22 @@ extension EndToEnd {
                 mock.setDown()
                 // The outage itself: longer than the session and all of the above.
                 try await Task.sleep(for: .seconds(13))
-                // Those of the outage: a join that takes long afterwards may have cost more.
+                // Losses during the outage only: a slow join afterwards may cause more.
                 let losses = service.lines(with: "partitions lost").count
                 mock.setUp()
                 try await fed
                 try await expectAll(events, scene)
                 #expect(service.lines.contains { $0.contains("librdkafka") && $0.contains("Connection refused") })
                 #expect(losses <= 2)
-                // Nothing is committed of partitions that are lost: what was published of them meanwhile comes again. And
-                // what the feeder had no answer for it has published once more.
+                // Nothing is committed for lost partitions: what was published from them meanwhile comes again. The
+                // feeder, too, publishes again what brokers did not acknowledge.
                 _ = try await scene.committed(within: .seconds(60)) { $0.doneCount >= events.count }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }
         }
 
-        @Test("Brokers that go while nothing is in flight leave it unready once the group has lost it", .thorough)
+        @Test("An idle service becomes unready once the group has lost it in an outage", .thorough)
         func downWhileIdle() async throws {
             try await Scene.play(partitions: 1, brokersGoAway: true) { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -60,7 +60,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Brokers that are down when the service is told to end do not keep it")
+        @Test("Brokers that are down do not keep the service from ending")
         func downAtTheEnd() async throws {
             try await Scene.play(brokersGoAway: true) { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -79,7 +79,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Outputs that leaders do not take for a while are stored later, in order", .thorough,
+            "Outputs that leaders refuse for a while are stored later, in order", .thorough,
             arguments: [(6, "NOT_LEADER_FOR_PARTITION"), (7, "REQUEST_TIMED_OUT")])
         func refusedForAWhile(code: Int32, name: String) async throws {
             try await Scene.play { scene in
@@ -100,7 +100,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A partition that goes while intake is paused is read when it comes back", .thorough)
+        @Test("A partition revoked while intake is paused is read when it returns", .thorough)
         func pausedGoing() async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -131,7 +131,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Another producer takes the place of one that can publish nothing any more")
+        @Test("A producer that fails for good is replaced by another")
         func fatal() async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -146,14 +146,14 @@ extension EndToEnd {
             }
         }
 
-        @Test("Small outputs whose batch is refused for its size are stored each alone")
+        @Test("Small outputs whose batch is refused for its size are stored one by one")
         func refusedBatch() async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
                 let events = Array(events[..<1_000])
                 try await scene.feeder.publish(events)
                 mock.failRequests(.produce, with: [10])
-                // A request of one record would be no batch.
+                // A request with a single record would not count as a batch.
                 let service = try scene.start(ServiceConfiguration(producer: [("linger.ms", "1000")]))
                 try await expectAll(events, scene)
                 try await service.wait(forLine: "MSG_SIZE_TOO_LARGE")
@@ -165,7 +165,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Commits that are refused are made later", .thorough,
+            "Refused commits are retried", .thorough,
             arguments: [(22, "ILLEGAL_GENERATION"), (27, "REBALANCE_IN_PROGRESS")])
         func refusedCommits(code: Int32, name: String) async throws {
             try await Scene.play { scene in
@@ -182,16 +182,16 @@ extension EndToEnd {
             }
         }
 
-        @Test("Of a batch that is refused for its size, the record that is too large alone is a dead letter")
+        @Test("If a batch is refused for its size, only the oversized record becomes a dead letter")
         func tooLarge() async throws {
-            // Refused are the batch as a whole and then, of its records each alone, the 51st. So many are in the batch even
-            // where it is sent before all are taken.
+            // The mock refuses the batch as a whole and then, of its records sent one by one, the 51st. The batch has
+            // that many even if it is sent before all are taken.
             try await Scene.play(partitions: 1) { scene in
                 let mock = try #require(scene.brokers.mock)
                 let events = Event.series(1_000, keys: 1_000)
                 try await scene.feeder.publish(events)
                 mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 50) + [10])
-                // A second member that joins late would have the partition move in between.
+                // A second member that joins late would make the partition move in between.
                 let service = try scene.start(ServiceConfiguration(producer: [("linger.ms", "2000")], cores: 1))
                 try await scene.outputs.wait(count: 999)
                 let letters = try await scene.deadLetters.wait(count: 1)
@@ -215,7 +215,7 @@ extension EndToEnd {
 
     @Suite("Brokers that refuse what is too large", .disabled(if: Brokers.areMock, "the mock cluster takes any size"))
     struct SizeTests {
-        @Test("Of a batch that is refused for its size, the record that is too large alone is a dead letter")
+        @Test("If a batch is refused for its size, only the oversized record becomes a dead letter")
         func tooLarge() async throws {
             try await Scene.play(partitions: 1, outputSettings: [("max.message.bytes", "2000")]) { scene in
                 let events = Event.series(1_000, keys: 1_000)

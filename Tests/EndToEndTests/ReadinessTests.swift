@@ -9,10 +9,10 @@ import Testing
 extension EndToEnd {
     @Suite("Whether a service is ready")
     struct ReadinessTests {
-        @Test("It is alive at once, ready when it has joined, and its lag goes to nothing")
+        @Test("A service is alive at once, ready once it has joined, and its lag drops to zero")
         func readiness() async throws {
             try await Scene.play(partitions: 2) { scene in
-                // The service does not join before it was asked. LEADER_NOT_AVAILABLE
+                // LEADER_NOT_AVAILABLE: keeps the service from joining until the test has asked it.
                 scene.brokers.mock?.setTopicError(scene.input, code: 5)
                 let service = try scene.start()
                 try await service.wait(forLine: "the admin endpoint is up")
@@ -34,10 +34,10 @@ extension EndToEnd {
             }
         }
 
-        @Test("A partition that another instance has taken over has no lag here any more")
+        @Test("An instance reports no lag of a partition that another instance has taken over")
         func revoked() async throws {
             try await Scene.play(partitions: 2) { scene in
-                // Members of the group are shards: with more of them than partitions nothing would move.
+                // Each shard is a member of the group: with more members than partitions, none would move.
                 let first = try scene.start(ServiceConfiguration(cores: 1))
                 try await first.wait(forLine: "partitions are read")
                 let client = try #require(try AdminClient(of: first))
@@ -52,7 +52,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Where a process was at its limit of descriptors, a probe is answered when a former connection has ended")
+        @Test("At the descriptor limit, a probe is answered once an earlier connection has ended")
         func descriptors() async throws {
             try await Scene.play(partitions: 1) { scene in
                 let service = try scene.start(ServiceConfiguration(cores: 1))
@@ -62,7 +62,7 @@ extension EndToEnd {
                 #expect(try await former.probe().hasPrefix("HTTP/1.1 200 "))
                 try await service.limitDescriptors(4)
                 let probe = try Connection(address)
-                // By its answer the endpoint has found that it can take no other.
+                // By the time of this answer, the endpoint has found that it can accept no other connection.
                 #expect(try await former.probe().hasPrefix("HTTP/1.1 200 "))
                 try await service.limitDescriptors(512)
                 former.shut()
@@ -72,7 +72,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Without a descriptor for any probe the endpoint waits for one, and takes no core for that")
+        @Test("Without a free descriptor, the admin endpoint waits for one without spinning")
         func noDescriptor() async throws {
             try await Scene.play(partitions: 1) { scene in
                 let service = try scene.start(ServiceConfiguration(cores: 1))
@@ -81,7 +81,7 @@ extension EndToEnd {
                 let process = service.identifier
                 try await service.limitDescriptors(4)
                 let probe = try Connection(address)
-                // A thread that tries again without end does not sleep at all.
+                // A thread that spins does not sleep at all.
                 let before = try #require(Self.sleeps(of: "admin", in: process))
                 try await elsewhere {
                     let limit = Duration.seconds(30)
@@ -98,7 +98,7 @@ extension EndToEnd {
             }
         }
 
-        /// How often the thread of that name has waited.
+        /// How often the thread of that name has slept.
         private static func sleeps(of thread: String, in process: pid_t) -> Int? {
             func text(_ path: String) -> String? {
                 (try? FileBytes(path: path)).map { String(decoding: $0.bytes, as: UTF8.self) }
@@ -112,13 +112,13 @@ extension EndToEnd {
             return nil
         }
 
-        /// To the admin endpoint; it stays.
+        /// A connection to the admin endpoint that stays open.
         private final class Connection: Sendable {
             private let descriptor: Int32
 
             init(_ address: ListenAddress) throws {
                 descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-                // A test that waits in vain fails.
+                // A test that waits in vain fails after 30 s.
                 var limit = timeval(tv_sec: 30, tv_usec: 0)
                 setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
                 let connected = address.withSocketAddress { [descriptor] in connect(descriptor, $0, $1) }
@@ -129,7 +129,7 @@ extension EndToEnd {
 
             func shut() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-            /// The answer, as far as it comes.
+            /// The answer, or as much of it as comes.
             func probe() async throws -> String {
                 try await elsewhere { [descriptor] in
                     let request = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)

@@ -5,20 +5,20 @@ import Testing
 extension EndToEnd {
     @Suite("Restarts after a kill")
     struct RestartTests {
-        @Test("By its default settings the service publishes again within ten seconds", .thorough)
+        @Test("With default settings, a service publishes again within ten seconds of a kill", .thorough)
         func defaults() async throws {
             try await restart(ServiceConfiguration(), within: .seconds(10) + Self.mockDelay)
         }
 
         @Test(
-            "With a name of its own in the group it publishes again at once",
+            "A static member publishes again within four seconds of a kill",
             .disabled(if: Brokers.areMock, "the mock cluster knows no static members"))
         func named() async throws {
             try await restart(ServiceConfiguration(consumer: [("group.instance.id", "one")]), within: .seconds(4))
         }
 
-        /// The mock cluster takes the session's time less a second for a rebalance, after the session has run out: 15 s
-        /// where nothing else keeps the cores.
+        /// After the session has timed out, the mock cluster takes the session timeout less a second for a rebalance:
+        /// 15 s on an idle machine.
         private static var mockDelay: Duration { Brokers.areMock ? .seconds(20) : .zero }
 
         private func restart(_ configuration: ServiceConfiguration, within limit: Duration) async throws {
@@ -34,7 +34,7 @@ extension EndToEnd {
                 try await scene.feeder.publish([event])
                 try await scene.outputs.wait(for: "an event after the restart") { $0.contains { $0.event == event } }
                 let took = killed.duration(to: .now)
-                // The mock cluster takes five seconds more for each further rebalance, as where one shard joins late.
+                // The mock cluster takes 5 s more for each further rebalance, such as when one shard joins late.
                 let more = max(0, second.lines(with: "partitions assigned").count - 2)
                 #expect(took < limit + (Brokers.areMock ? Duration.seconds(5) * more : .zero))
                 print("restart: published again after \(took)")

@@ -5,11 +5,11 @@ import Testing
 extension EndToEnd {
     @Suite("What operators must not learn")
     struct SecrecyTests {
-        /// Played once: everything that a service says to them while its messages end in every way.
+        /// Run once: everything that a service tells operators while its messages end in every way.
         static let said = Task { try await play() }
 
         @Test(
-            "It is in no log line, no metric, no page, no probe and no error, at the lowest level of the log",
+            "No secret appears in logs, metrics, pages, probes or errors, even at the lowest log level",
             arguments: Secret.allCases)
         func secret(_ secret: Secret) async throws {
             let said = try await Self.said.value
@@ -18,7 +18,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Everything that could have told a secret was reached")
+        @Test("The service reaches everything that could reveal a secret")
         func reached() async throws {
             let said = try await Self.said.value
             let metrics = try #require(said["/metrics"])
@@ -34,9 +34,9 @@ extension EndToEnd {
             expect(said["refused"]?.contains(" 401 "), is: true)
         }
 
-        /// (trust 7) As the process's own kernel says; `apply` is one of the commands that know keys and no such setting.
+        /// (trust 7) As the kernel tells the process. `apply` stands for commands that use keys and lack the setting.
         @Test(
-            "Nobody looks into a process's memory, unless the setting asks for it",
+            "Other processes cannot look into a process's memory unless the setting allows it",
             arguments: [
                 ("run", "hidden", ""), ("apply", "hidden", ""), ("run", "shown", "process: { core-dumps: true }"),
             ])
@@ -53,7 +53,7 @@ extension EndToEnd {
             try await service.clear()
         }
 
-        /// By the place where it was said.
+        /// What was said, by its place.
         private static func play() async throws -> [String: String] {
             let material = try SecretMaterial()
             let said = Watched<[String: String]>([:])

@@ -2,7 +2,7 @@ import PushmillTestSupport
 import Testing
 
 extension EndToEnd {
-    /// The service of tests has its standard input for itself: this is the program as it is released.
+    /// Runs the program as released, since the tests' own service reads its standard input itself.
     @Suite("Commands that read their standard input")
     struct StandardInputTests {
         private let folder: TemporaryFolder
@@ -18,7 +18,7 @@ extension EndToEnd {
                 """, to: "service.yaml")
         }
 
-        /// What a command says whose standard input the shell makes of a file; COMMAND stands for it.
+        /// Runs a shell line in which COMMAND stands for the command and FILE for a file. Returns what it says.
         private func run(
             _ command: String, _ shell: String = "COMMAND", configuration: String? = nil
         ) async throws -> (lines: [Substring], end: ServiceProcess.End?) {
@@ -41,7 +41,7 @@ extension EndToEnd {
             #expect(exported.lines.map { String($0) } == lines && exported.end == .exited(0))
         }
 
-        @Test("The input is read from where it stands, and one that is closed is none")
+        @Test("Input is read from its current position, and closed input is an error")
         func rest() async throws {
             try folder.write("heading\n" + #"{"id":"c1","name":"x"}"#, to: "contacts")
             let imported = try await run("contacts import -", "{ read heading; COMMAND; } < FILE")
@@ -51,7 +51,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A capture and the counts to begin with come from a pipe as from a file",
+            "Replay reads a capture and initial counts from a pipe as from a file",
             arguments: ["cat FILE | COMMAND", "COMMAND < FILE"])
         func replayed(_ shell: String) async throws {
             let record = #"{"topic":"a","partition":0,"offset":0,"ts":1,"key":"anna","payload":"{\"aps\":{}}"}"#
@@ -71,7 +71,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "The configuration is read from where the input stands, and its paths start where the program does",
+            "Configuration on standard input is read from its position; paths are relative to the working directory",
             arguments: ["-", "/dev/stdin"])
         func configured(_ name: String) async throws {
             try folder.write("heading\nstate: { path: s.sqlite }", to: "contacts")
@@ -82,7 +82,7 @@ extension EndToEnd {
             #expect(closed.lines == ["pushmill: /dev/stdin: Bad file descriptor"] && closed.end == .exited(78))
         }
 
-        @Test("A line that is no contact is named by its number")
+        @Test("An invalid contact line is reported with its number")
         func mistake() async throws {
             try folder.write(#"{"id":"c1","name":"x"}"# + "\n" + #"{"id":"c2"}"#, to: "contacts")
             let imported = try await run("contacts import -", "cat FILE | COMMAND")

@@ -6,12 +6,12 @@ import Testing
 @testable import PushmillTelemetry
 
 extension EndToEnd {
-    /// (trust 13) Brokers that are away, or do not let in, when a service starts.
+    /// (trust 13) Brokers that are unavailable, or refuse the login, when a service starts.
     @Suite("A start that waits")
     struct StartTests {
         private static let topics = ["in", "out", "dead"]
 
-        @Test("Brokers that cannot be reached are named, and while they are awaited the service can be ended")
+        @Test("Unreachable brokers are named, and the service can be ended while it waits for them")
         func unreachable() async throws {
             try await run(at: "127.0.0.1:1") { service in
                 try await service.wait(forLine: #""reason":"no-broker""#)
@@ -22,13 +22,13 @@ extension EndToEnd {
             }
         }
 
-        @Test("While a pipe is awaited into which nobody writes keys, the service can be ended")
+        @Test("A service that waits for keys from a pipe without a writer can be ended")
         func pipe() async throws {
             let folder = try TemporaryFolder()
             let pipe = "\(folder.path)/keys"
             try #require(mkfifo(pipe, 0o600) == 0)
             try await run(ServiceConfiguration(stages: ["decrypt: { keys: \(pipe) }"]), at: "127.0.0.1:1") { service in
-                // That succeeds when somebody reads.
+                // Opening the pipe for writing succeeds once the service reads it.
                 let limit = ContinuousClock.now + .seconds(60)
                 var writer: Int32 = -1
                 while writer < 0, ContinuousClock.now < limit {
@@ -43,7 +43,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Brokers that are away from before the start are waited for in this process, which is ready when they come",
+            "A service started during an outage waits, and becomes ready when the brokers return",
             .thorough,
             .enabled(if: Brokers.areMock, "others cannot be stopped"))
         func away() async throws {
@@ -52,13 +52,13 @@ extension EndToEnd {
             for topic in Self.topics { try brokers.createTopic(topic, partitions: 1) }
             mock.setDown()
             try await run(at: brokers.bootstrapServers) { service in
-                // Longer than librdkafka takes to try but every ten seconds.
+                // Until librdkafka tries to connect only every ten seconds.
                 try await service.wait(forLine: #""reason":"no-broker""#, count: 6, within: .seconds(120))
                 #expect(try await service.get("/healthz").contains(" 200 "))
                 let ready = try await service.get("/readyz")
                 #expect(ready.contains(" 503 ") && ready.contains(#""reason":"no-broker""#))
                 mock.setUp()
-                // The mock cluster takes five seconds more where one shard joins later than the other.
+                // The mock cluster takes five seconds more if one shard joins later than the other.
                 let client = try #require(try AdminClient(of: service))
                 try await client.wait(for: "ready", at: "/readyz") { $0.contains(" 200 ") }
                 service.send(SIGTERM)
@@ -66,7 +66,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A login that brokers refuse is told from brokers that are away, at once, and waited for")
+        @Test("A refused login is told apart from unreachable brokers at once, and is retried")
         func login() async throws {
             let broker = try LoginProxy(MockCluster(), password: "another")
             try await run(Self.configuration(("sasl.password", "not-for-logs")), at: broker.address) { service in
@@ -82,7 +82,7 @@ extension EndToEnd {
                 #expect(try await service.get("/healthz").contains(" 200 "))
                 let ready = try await service.get("/readyz")
                 #expect(ready.contains(" 503 ") && ready.contains(#""reason":"authentication""#))
-                // It tries again: the password may be mended at the brokers.
+                // The service tries again: the password may be corrected at the brokers.
                 let logins = broker.logins.count
                 try await broker.wait(forLogins: logins + 1)
                 #expect(service.lines(with: "not-for-logs").isEmpty && !ready.contains("not-for-logs"))
@@ -91,8 +91,8 @@ extension EndToEnd {
             }
         }
 
-        /// Whether an answer left half a second of the first attempt, which begins when the endpoint is up and takes a
-        /// second: on a busy machine it may be the second attempt that learns of the refusal.
+        /// Whether an answer came half a second before the end of the first attempt, which begins when the endpoint is
+        /// up and takes a second: on a busy machine, only the second attempt may learn of the refusal.
         private func isSoon(_ answer: Int64, afterStartOf service: ServiceProcess) throws -> Bool {
             let line = try #require(service.lines(with: "the admin endpoint is up").first)
             let time = line.firstMatch(of: /"time":"([^"]+)"/)?.output.1
@@ -103,7 +103,7 @@ extension EndToEnd {
         }
 
         // (trust 6, 13)
-        @Test("A password that brokers refuse is mended in its file, and the service becomes ready by itself")
+        @Test("After a refused password is corrected in its file, the service becomes ready by itself")
         func mendedPassword() async throws {
             let broker = try LoginProxy(mock(), password: "not-for-logs")
             let secrets = try TemporaryFolder()
@@ -126,7 +126,7 @@ extension EndToEnd {
 
         // (trust 6)
         @Test(
-            "A secret that cannot be used ends the start as a wrong setting does, and is not told",
+            "An unusable secret fails the start as a wrong setting does, and is not revealed",
             arguments: ["kafka.sasl.password-file", "admin.token-file"], ["", "not-for\0logs"])
         func unusableSecret(setting: String, text: String) async throws {
             let secrets = try TemporaryFolder()
@@ -148,7 +148,7 @@ extension EndToEnd {
 
         // (trust 6)
         @Test(
-            "The admin token is read again when its file changes and at SIGHUP, also while the start waits",
+            "The admin token is reread when its file changes and at SIGHUP, even during startup",
             arguments: [false, true])
         func token(isWaiting: Bool) async throws {
             let mock = try mock()
@@ -198,7 +198,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A start that fails for good is told in the form of the log's other lines",
+            "A failed start is reported in the format of the log's other lines",
             arguments: ["badge: {}", "contact: {}"])
         func failed(stage: String) async throws {
             var configuration = ServiceConfiguration()
@@ -212,7 +212,7 @@ extension EndToEnd {
         }
 
         // (trust 9)
-        @Test("A port that somebody else has is worth another start")
+        @Test("A service whose port is in use exits with 70, which invites a restart")
         func port() async throws {
             try await run(at: "127.0.0.1:1") { service in
                 try await service.wait(forLine: "the admin endpoint is up")
@@ -223,7 +223,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A disk that is full at the start is worth another start, whoever keeps something there",
+            "A service whose disk is full at the start exits with 70, which invites a restart",
             .enabled(if: SmallDisk.mayMount, "needs the right to mount"),
             arguments: ["badge: {}", "contact: {}"])
         func fullDisk(stage: String) async throws {
@@ -239,7 +239,7 @@ extension EndToEnd {
         }
 
         // (trust 13)
-        @Test("A certificate that is not there yet, or is taken away while brokers are waited for, is no end")
+        @Test("A certificate missing at the start, or removed while waiting for brokers, does not end the service")
         func certificate() async throws {
             let folder = try TemporaryFolder()
             let file = folder.path + "/ca.pem"

@@ -2,22 +2,22 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-    @Suite("Two instances, and one of them goes")
+    @Suite("Two instances, one of which ends")
     struct TakeoverTests {
-        /// `PUSHMILL_TEST_RECORDS` for more.
+        /// `PUSHMILL_TEST_RECORDS` sets another number.
         static let count = getenv("PUSHMILL_TEST_RECORDS").flatMap { Int(String(cString: $0)) } ?? 40_000
         /// In events a second.
         private static let rate = 8_000
         private let events = Event.series(Self.count, keys: 2_000)
 
-        @Test("One is killed: the other takes over, nothing is lost and each recipient's order is kept")
+        @Test("After a kill, the other instance takes over without loss and in each recipient's order")
         func kill() async throws {
             try await Scene.play(partitions: 64) { scene in
                 let (first, second) = try await loseFirst(of: scene, by: SIGKILL)
                 try await first.expectEnd(.signalled(SIGKILL))
                 let arrivals = try await allArrived(at: scene)
                 #expect(arrivals.keysOutOfOrder.isEmpty)
-                // What was acknowledged since the last commit, some 200 ms ago, and time for a busy machine.
+                // As much as was acknowledged since the last commit, some 200 ms ago, and time for a busy machine.
                 #expect(arrivals.repeats.count < 2 * Self.rate)
                 print("killed: \(Self.count) records, \(arrivals.repeats.count) repeated")
                 second.send(SIGTERM)
@@ -25,10 +25,10 @@ extension EndToEnd {
             }
         }
 
-        @Test("One is told to end: nothing is lost, nothing is repeated and each recipient's order is kept")
+        @Test("When an instance is told to end, nothing is lost, repeated or out of order")
         func terminate() async throws {
-            // A commit that librdkafka sends late, in the group's next generation, costs the member its partitions: what it
-            // has published since its last commit is repeated. A play with that shows nothing of the end.
+            // A commit that librdkafka sends late, in the group's next generation, costs the member its partitions:
+            // what it has published since its last commit is repeated. A run with that tells nothing about the end.
             let hasLost = Watched(false)
             for _ in 0..<3 {
                 hasLost.change { $0 = false }

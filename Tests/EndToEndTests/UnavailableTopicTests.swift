@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
     @Suite(
-        "Topics that are not to be had for a while",
+        "Topics that are unavailable for a while",
         .enabled(if: Brokers.areMock, "errors can be injected into the mock cluster only"))
     struct UnavailableTopicTests {
         private let events = Event.series(1_000, keys: 100)
@@ -21,7 +21,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Outputs wait for their topic, in order, and the service is not ready meanwhile", .thorough,
+            "Outputs wait in order while their topic is unavailable, and none is lost", .thorough,
             arguments: Guarantee.allCases)
         func output(guarantee: Guarantee) async throws {
             try await Scene.play { scene in
@@ -31,7 +31,7 @@ extension EndToEnd {
                 try await scene.outputs.wait(count: 1)
                 try await takeAway(scene.output, of: 4, guarantee, mock, service)
                 try await scene.feeder.publish(Array(events[1..<500]), rate: 300)
-                // What follows finds the topic gone, however late that was seen.
+                // The remaining outputs find the topic gone, however late the service learned of it.
                 try await service.wait(forLine: Self.lineOfAbsence(scene.output, of: 4))
                 async let fed: Void = scene.feeder.publish(Array(events[500...]), rate: 300)
                 try await service.wait(forLine: "outputs are not taken for now: they wait")
@@ -44,14 +44,14 @@ extension EndToEnd {
                 try await service.expectEnd(.exited(0))
                 let arrivals = scene.outputs.all
                 #expect(arrivals.missing(of: events).isEmpty && arrivals.keysOutOfOrder.isEmpty)
-                // The mock cluster shows what was stored of transactions that were aborted.
+                // The mock cluster also shows the outputs of aborted transactions.
                 if guarantee == .atLeastOnce { try #require(arrivals.repeats.isEmpty) }
                 #expect(scene.deadLetters.all.isEmpty)
             }
         }
 
-        /// At least once, the service learns of it in the midst of what follows. A transaction would be aborted then, and
-        /// the mock cluster shows what was stored of it: so nothing follows before it is known.
+        /// At least once, the service learns of the absence amid later outputs. With transactions, one would be
+        /// aborted, and the mock cluster would show its outputs, so nothing follows until the absence is known.
         private func takeAway(
             _ topic: String, of partitions: Int, _ guarantee: Guarantee, _ mock: MockCluster, _ service: ServiceProcess
         ) async throws {
@@ -65,12 +65,12 @@ extension EndToEnd {
             if guarantee == .exactlyOnce { try await service.wait(forLine: Self.lineOfAbsence(topic, of: partitions)) }
         }
 
-        /// What librdkafka says when it has learned that a topic is away.
+        /// What librdkafka logs when it has learned that a topic is gone.
         private static func lineOfAbsence(_ topic: String, of partitions: Int) -> String {
             "\(topic) partition count changed from \(partitions) to 0"
         }
 
-        @Test("An output that is too large to be published is a dead letter as its message came, with its headers")
+        @Test("An output too large to publish becomes a dead letter with its original message and headers")
         func tooLarge() async throws {
             try await Scene.play { scene in
                 let configuration = ServiceConfiguration(
@@ -86,7 +86,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Dead letters wait for their topic, and hold up no notification", arguments: Guarantee.allCases)
+        @Test("Dead letters wait for their topic without delaying notifications", arguments: Guarantee.allCases)
         func letters(guarantee: Guarantee) async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -96,16 +96,16 @@ extension EndToEnd {
                 try await scene.feeder.publish([(key: "before", value: Array("{".utf8))])
                 try await scene.deadLetters.wait(count: 1)
                 try await takeAway(scene.deadLetterTopic, of: 1, guarantee, mock, service)
-                // Where a transaction is aborted for it, the mock cluster shows its outputs all the same.
+                // If the large one aborts a transaction, the mock cluster shows the transaction's outputs all the same.
                 let largeCount = guarantee == .atLeastOnce ? 1 : 0
-                // It is too large to be published, as is seen only when its turn comes.
+                // The large one cannot be published, which shows only when its turn comes.
                 let small = Array("{".utf8)
                 let large = Array(repeating: UInt8(ascii: "{"), count: 20_000)
                 let broken: [(key: String, value: [UInt8]?)] = (0..<100).map {
                     (key: "key-\($0)", value: (75..<75 + largeCount).contains($0) ? large : small)
                 }
                 try await scene.feeder.publish(Array(broken[..<50]), rate: 100)
-                // What follows finds the topic gone, however late that was seen: the large one waits behind others.
+                // The rest finds the topic gone, however late that was learned: the large letter waits behind others.
                 try await service.wait(forLine: Self.lineOfAbsence(scene.deadLetterTopic, of: 1))
                 try await scene.feeder.publish(Array(broken[50...]), rate: 100)
                 try await service.wait(forLine: "outputs are not taken for now: they wait")
@@ -120,7 +120,7 @@ extension EndToEnd {
                 expect(letters.count { $0.reason == "publish-failed" && $0.value == nil }, is: largeCount)
                 #expect(letters.allSatisfy { $0.value == nil || $0.reason == "not-json" && $0.value == small })
                 #expect(scene.outputs.all.keysOutOfOrder.isEmpty)
-                // What was published in vain is no repetition for who reads what is committed.
+                // Records of aborted transactions are no repeats to a reader of committed ones.
                 if service.lines(with: "a transaction is aborted").isEmpty {
                     #expect(letters.count == 101 && scene.outputs.all.repeats.isEmpty)
                 }

@@ -6,7 +6,7 @@ import Testing
 extension EndToEnd {
     @Suite("Exactly once, beside messages that hang")
     struct BesideHangingTests {
-        /// To a service with a stage for marked ones.
+        /// Starts a service with a stage for marked recipients, and publishes the events.
         private func publish(_ events: [Event], in scene: Scene, stage: String) async throws -> ServiceProcess {
             var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
             configuration.delivery += [("deadline", "120s")]
@@ -17,7 +17,7 @@ extension EndToEnd {
             return service
         }
 
-        @Test("Others are committed at once; a kill repeats none of them")
+        @Test("Messages beside hanging ones are committed at once, and a kill repeats none")
         func kill() async throws {
             let events = Event.series(4_000, keys: 400, marking: 100)
             let unmarked = events.count { !$0.isMarked }
@@ -39,7 +39,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A partition of which more is done than a commit can say waits, and goes on when it can", .thorough)
+        @Test("A partition with more completed messages than a commit can record waits, then continues", .thorough)
         func window() async throws {
             let events = Event.series(30_000, keys: 30_000, marking: 10)
             try await Scene.play(partitions: 1) { scene in

@@ -8,7 +8,7 @@ extension EndToEnd {
         private static let rate = 4_000
         private let count = TakeoverTests.count
 
-        @Test("One instance alone: every output is committed once")
+        @Test("A single instance commits every output exactly once")
         func alone() async throws {
             let events = Event.series(8_000, keys: 400)
             try await Scene.play(partitions: 4) { scene in
@@ -29,7 +29,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Killed, stopped for longer than a session, leaving and coming: nothing is missing and nothing is there twice"
+            "While instances are killed, stopped and replaced, no output is lost or repeated"
         )
         func outputs() async throws {
             let events = Event.series(count, keys: 2_000)
@@ -50,11 +50,11 @@ extension EndToEnd {
             }
         }
 
-        @Test("Counts are those of each event, whoever counts it and however often it is done again")
+        @Test("Badges are right, whichever instance counts an event and however often it is redone")
         func badges() async throws {
             var counts: [String: Int] = [:]
             let events = BadgeEvent.series(count, recipients: 1_000, marking: 10, seed: 9, counts: &counts)
-            // A count of 0 leaves the changelog.
+            // The changelog keeps no counts of 0.
             let final = counts.filter { $0.value > 0 }
             try await Scene.play(partitions: 12) { scene in
                 let fleet = try Fleet(
@@ -82,7 +82,7 @@ extension EndToEnd {
             }
         }
 
-        /// Gives what was done.
+        /// Kills, ends and stops instances at random. Returns a summary.
         private static func haunt(_ fleet: Fleet, until isOver: () -> Bool) async throws -> String {
             var random = SeededGenerator(seed: 9)
             var acts: [String: Int] = [:]

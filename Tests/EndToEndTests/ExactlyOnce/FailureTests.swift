@@ -20,7 +20,7 @@ extension EndToEnd {
             (.endTransaction, 16, "NOT_COORDINATOR"), (.initProducerID, 15, "COORDINATOR_NOT_AVAILABLE"),
         ]
 
-        @Test("What passes by itself aborts nothing", .thorough, arguments: passing)
+        @Test("A transient error aborts no transaction", .thorough, arguments: passing)
         func passes(failure: Failure) async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -42,7 +42,7 @@ extension EndToEnd {
             (.transactionalOffsetCommit, 25, "UNKNOWN_MEMBER_ID"),
         ]
 
-        @Test("What fails a transaction has its outputs made again in another", .thorough, arguments: aborting)
+        @Test("Outputs of a transaction aborted by an error are produced in another", .thorough, arguments: aborting)
         func aborts(failure: Failure) async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -69,7 +69,7 @@ extension EndToEnd {
             (.initProducerID, 53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
         ]
 
-        @Test("A producer that is fenced is told of, and another takes its place", .thorough, arguments: fatal)
+        @Test("A producer that fails for good is reported, and another takes its place", .thorough, arguments: fatal)
         func fenced(failure: Failure) async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -84,7 +84,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Brokers that are away for a while are waited for")
+        @Test("A transactional service waits for brokers that are unavailable for a while")
         func coordinatorLoss() async throws {
             try await Scene.play(brokersGoAway: true) { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -103,7 +103,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Offsets are added when everything of a transaction is stored, and it ends when they are taken")
+        @Test("A transaction adds offsets once its outputs are stored, and ends once they are accepted")
         func order() async throws {
             try await Scene.play { scene in
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
@@ -138,7 +138,7 @@ extension EndToEnd {
             }
         }
 
-        /// The transactions that the text of a scrape tells committed.
+        /// The number of committed transactions in the text of a scrape.
         private static func committed(_ metrics: String) -> Double {
             metrics.value(of: #"pushmill_transactions_total{result="committed"}"#) ?? 0
         }
@@ -146,7 +146,7 @@ extension EndToEnd {
 }
 
 extension Substring {
-    /// The request of a transaction that this line tells to be sent.
+    /// The transaction's request that this line reports as sent.
     fileprivate var transactionalCall: String? {
         let names = ["InitProducerId", "AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"]
         return names.first { contains(": Sent \($0)Request") }

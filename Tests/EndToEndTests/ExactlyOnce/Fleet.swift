@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Instances with names of their own, each of which comes again under its name when it has gone.
+/// Instances with names of their own. One that has ended is started again under its name.
 final class Fleet: Sendable {
     private struct Instance: Sendable {
         let configuration: ServiceConfiguration
@@ -14,7 +14,7 @@ final class Fleet: Sendable {
     private let scene: Scene
     private let instances: Mutex<[Instance]>
 
-    /// Starts them; none is ready yet.
+    /// Starts the instances, and does not wait until they are ready.
     init(_ scene: Scene, _ configurations: [ServiceConfiguration]) throws {
         self.scene = scene
         instances = Mutex(
@@ -25,7 +25,7 @@ final class Fleet: Sendable {
 
     subscript(index: Int) -> ServiceProcess { instances.withLock { $0[index].process } }
 
-    /// Every line that any of them has said, also before it came again.
+    /// The lines of processes that have been replaced.
     private let earlier = Mutex<[Substring]>([])
 
     func lines(with text: String) -> [Substring] {
@@ -33,7 +33,7 @@ final class Fleet: Sendable {
         return (earlier.withLock { $0 } + processes.flatMap(\.lines)).filter { $0.contains(text) }
     }
 
-    /// Ends one by a signal and starts it anew.
+    /// Ends an instance by a signal and starts it again.
     func replace(_ index: Int, by signal: Int32) async throws {
         let process = self[index]
         process.send(signal)
@@ -41,7 +41,7 @@ final class Fleet: Sendable {
         try start(index)
     }
 
-    /// Keeps one from running for so long. It may be no member any more then, and end itself.
+    /// Stops an instance for that long. The group may have removed it by then, and it may end itself.
     func pause(_ index: Int, for duration: Duration) async throws {
         let process = self[index]
         process.send(SIGSTOP)
@@ -56,7 +56,7 @@ final class Fleet: Sendable {
         }
     }
 
-    /// As an orchestrator does: who has ended is started again. Gives how each has ended.
+    /// Starts ended instances again, as an orchestrator does. Returns how each of them ended.
     func tend() throws -> [ServiceProcess.End] {
         var ends: [ServiceProcess.End] = []
         for index in 0..<count {
@@ -67,7 +67,7 @@ final class Fleet: Sendable {
         return ends
     }
 
-    /// Ends all, in order.
+    /// Ends all instances by SIGTERM.
     func end() async throws {
         for index in 0..<count { self[index].send(SIGTERM) }
         for index in 0..<count { try await self[index].expectEnd(.exited(0)) }

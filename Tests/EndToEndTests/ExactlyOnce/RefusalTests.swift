@@ -6,7 +6,7 @@ import Testing
 extension EndToEnd {
     @Suite("Outputs that brokers refuse in transactions")
     struct RefusalTests {
-        @Test("A batch that is refused once has its outputs made again", .thorough, .enabled(if: Brokers.areMock))
+        @Test("Outputs of a batch that is refused once are produced again", .thorough, .enabled(if: Brokers.areMock))
         func refusedOnce() async throws {
             let events = Event.series(2_000, keys: 100)
             try await Scene.play { scene in
@@ -14,8 +14,8 @@ extension EndToEnd {
                 try await scene.feeder.publish(events)
                 mock.failRequests(.produce, with: [10])
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
-                // The first batch has several: one that is refused alone would be a dead letter. A transaction begins before
-                // the shard has joined, and where its end is due the first record is sent at once.
+                // The first batch must have several outputs: one refused alone would be a dead letter. A transaction
+                // begins before the shard has joined, and if its end is due, the first record is sent at once.
                 configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "20s")]
                 configuration.producer += [("transaction.timeout.ms", "60000")]
                 configuration.producer[0] = ("linger.ms", "1000")
@@ -30,19 +30,19 @@ extension EndToEnd {
         }
 
         @Test(
-            "Of a batch that is refused, the record that is refused alone is a dead letter", .thorough,
+            "If a batch is refused, only the record refused by itself becomes a dead letter", .thorough,
             .enabled(if: Brokers.areMock))
         func refusedAlone() async throws {
             try await Scene.play(partitions: 1) { scene in
                 let mock = try #require(scene.brokers.mock)
                 let events = Event.series(1_000, keys: 1_000)
                 try await scene.feeder.publish(events)
-                // Refused are the batch as a whole and then, of its records each alone, the 51st. So many are in the batch
-                // even where it is sent before all are taken.
+                // The mock refuses the batch as a whole and then, of its records sent one by one, the 51st. The batch
+                // has that many even if it is sent before all are taken.
                 mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 50) + [10])
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
-                // Longer than a busy machine takes to join: a checkpoint would split the first batch, and so would a second
-                // member.
+                // Longer than a busy machine takes to join: a checkpoint would split the first batch, and so would a
+                // second member.
                 configuration.cores = 1
                 configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "30s")]
                 configuration.producer += [("transaction.timeout.ms", "90000")]

@@ -1,5 +1,5 @@
 extension ServiceConfiguration {
-    /// The instance of that number. Odd ones are static members of the group: they come again without a rebalance.
+    /// The instance of that number. Odd ones are static members of the group: they return without a rebalance.
     static func exactlyOnce(_ number: Int, of scene: Scene) -> ServiceConfiguration {
         var configuration = ServiceConfiguration()
         configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "100ms")]
@@ -11,7 +11,7 @@ extension ServiceConfiguration {
 }
 
 extension Scene {
-    /// Everything in the committed view from its beginning to its end.
+    /// All committed outputs, read again from the beginning.
     func allOutputs() async throws -> [Arrival] {
         let known = outputs.all.count
         let reader = try readOutputs()

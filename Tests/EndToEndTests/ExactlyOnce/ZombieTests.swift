@@ -6,7 +6,7 @@ extension EndToEnd {
     struct ZombieTests {
         private let events = Event.series(8_000, keys: 400)
 
-        @Test("One that was replaced while it stood still commits nothing more of what it had begun, and goes on anew")
+        @Test("An instance replaced while stopped commits nothing it had begun, and starts over")
         func replaced() async throws {
             try await Scene.play { scene in
                 let zombie = try scene.start(.exactlyOnce(0, of: scene))
@@ -31,11 +31,11 @@ extension EndToEnd {
             }
         }
 
-        @Test("What one that was killed has left open holds nothing up for longer than its time-out")
+        @Test("A killed instance's open transaction delays readers no longer than its timeout")
         func abandoned() async throws {
             let events = Event.series(1_000, keys: 100)
             try await Scene.play { scene in
-                // It commits nothing so soon.
+                // Long enough that the first instance commits nothing.
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
                 configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "10s")]
                 configuration.producer += [("transaction.timeout.ms", "20000")]

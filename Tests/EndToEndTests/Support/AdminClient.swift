@@ -6,7 +6,7 @@ struct AdminClient: Sendable {
     private let request: ProbeRequest
     private let token: String
 
-    /// Where the service has said that it listens.
+    /// The address at which the service says that it listens.
     static func address(of service: ServiceProcess) -> String? {
         let line = service.lines.first { $0.contains(#""listen":""#) }
         return (line?.firstMatch(of: /"listen":"([0-9.:]+)"/)?.output.1).map(String.init)
@@ -23,8 +23,8 @@ struct AdminClient: Sendable {
         try request.ask(path, headers: [("Accept", accept), ("Authorization", "Bearer \(token)")])
     }
 
-    /// Asks for the metrics, or what else is named, again and again until the answer is as wanted: over HTTP nobody is
-    /// told of a change.
+    /// Asks for the metrics, or for another page, until the answer meets the condition: HTTP does not notify clients of
+    /// a change.
     func wait(
         for what: String, at path: String = "/metrics", within limit: Duration = .seconds(60),
         until isMet: @escaping @Sendable (String) -> Bool

@@ -1,7 +1,7 @@
 import Glibc
 import PushmillKafka
 
-/// An event that has come out.
+/// An event that was read from the output topic.
 struct Arrival: Sendable {
     let event: Event
     let outcome: String
@@ -9,7 +9,7 @@ struct Arrival: Sendable {
     let source: String
     let stages: String
     let time: ContinuousClock.Instant
-    /// From the event's timestamp on, in milliseconds.
+    /// Milliseconds since the event's timestamp.
     let delay: Int64
 
     init(_ record: Record) {
@@ -49,7 +49,7 @@ struct Letter: Equatable, Sendable {
     let key: String
     let value: [UInt8]?
     let reason: String
-    /// The header of the input.
+    /// The input's header.
     var locale: String?
 }
 
@@ -68,7 +68,7 @@ extension Record {
 }
 
 extension [Arrival] {
-    /// Those that arrived more than once, each as often as it was too many.
+    /// All arrivals from the same input record but the first.
     var repeats: [Arrival] {
         var seen: Set<String> = []
         return filter { !seen.insert($0.source).inserted }
@@ -76,7 +76,7 @@ extension [Arrival] {
 
     func missing(of events: [Event]) -> Set<Event> { Set(events).subtracting(map(\.event)) }
 
-    /// Recipients with an event whose first arrival was later than that of one after it.
+    /// Recipients with an event that first arrived after a later one of theirs.
     var keysOutOfOrder: Set<String> {
         var seen: Set<Event> = []
         var highest: [String: Int] = [:]

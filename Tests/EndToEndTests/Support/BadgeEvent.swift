@@ -1,12 +1,12 @@
 import PushmillTestSupport
 
-/// An event that counts, and what it must become.
+/// An event that changes a badge, and the output that it must become.
 struct BadgeEvent: Sendable {
     let key: String
     let number: Int
     /// What it adds; 0 resets.
     let increment: Int
-    /// After it.
+    /// The recipient's count after it.
     let count: Int
 
     /// A clearing push has nothing to show.

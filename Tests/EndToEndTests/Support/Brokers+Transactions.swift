@@ -1,7 +1,7 @@
 import Testing
 
 extension Trait where Self == ConditionTrait {
-    /// The mock drops transactional offsets, fences nobody and shows what was aborted.
+    /// The mock drops transactional offsets, fences no producer, and shows aborted records.
     static var needsTransactions: Self {
         .enabled(
             if: !Brokers.areMock,

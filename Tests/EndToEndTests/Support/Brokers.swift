@@ -5,15 +5,15 @@ import PushmillKafka
 struct Brokers: Sendable {
     private static let named = getenv("PUSHMILL_TEST_BROKERS").map { String(cString: $0) }
 
-    /// Errors can be injected, and 5 MB a partition are kept.
+    /// The mock allows injected errors, and keeps 5 MB per partition.
     static let areMock = named == nil
 
-    /// nil for real ones.
+    /// nil for real brokers.
     let mock: MockCluster?
     let bootstrapServers: String
     private let goAway: Bool
 
-    /// `goAway`: the test takes them down for a while, and its own clients are to see that soon. `count`: of mock ones.
+    /// `goAway`: the test takes brokers down for a while, and its clients must notice soon. `count`: of mock brokers.
     init(goAway: Bool = false, count: Int = 1) throws {
         mock = Self.areMock ? try MockCluster(brokers: count) : nil
         bootstrapServers = mock?.bootstrapServers ?? Self.named ?? ""
@@ -26,8 +26,8 @@ struct Brokers: Sendable {
         ? [("session.timeout.ms", "3500"), ("heartbeat.interval.ms", "300")]
         : [("session.timeout.ms", "6000"), ("heartbeat.interval.ms", "300")]
 
-    /// For clients of a test's own: they are soon back after an outage. Where none is to come they give no request up that a
-    /// busy machine answers late, to make it twice.
+    /// For a test's own clients, which reconnect soon after an outage. Without outages they wait for a busy machine's
+    /// late answers instead of repeating requests.
     func properties(_ more: [(name: String, value: String)] = []) -> ClientProperties {
         let patience = [("reconnect.backoff.max.ms", "500"), ("socket.timeout.ms", goAway ? "5000" : "30000")]
         return ClientProperties([("bootstrap.servers", bootstrapServers)] + patience + more)

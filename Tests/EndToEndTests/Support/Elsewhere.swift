@@ -1,7 +1,7 @@
 import Synchronization
 import PushmillTelemetry
 
-/// Runs what blocks on a thread of its own: the pool that tests run on has a thread a core and no more.
+/// Runs a blocking body on a thread of its own: the tests' pool has one thread per core and no more.
 func elsewhere<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     let thread = Mutex<Thread?>(nil)
     defer { thread.withLock { $0.take() }?.join() }

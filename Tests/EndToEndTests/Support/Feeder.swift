@@ -6,7 +6,7 @@ import Synchronization
 final class Feeder: Sendable {
     private let properties: ClientProperties
     private let topic: String
-    /// For one publication at a time each.
+    /// Each serves one publication at a time.
     private let idle = Mutex<[Publisher]>([])
 
     init(_ brokers: Brokers, topic: String) throws {
@@ -15,12 +15,12 @@ final class Feeder: Sendable {
         idle.withLock { [first = try Publisher(properties, topic)] in $0.append(first) }
     }
 
-    /// Returns when the brokers have stored them all. `rate` is in events a second, nil for as fast as can be.
+    /// Returns when the brokers have stored them all. `rate` is in events per second, nil for as fast as possible.
     func publish(_ events: [Event], rate: Int? = nil) async throws {
         try await elsewhere { try self.publishAll(events.map { ($0.key, $0.payload) }, rate: rate) }
     }
 
-    /// All with the same headers, to one partition or to those of their keys.
+    /// All records get the same headers, and go to one partition or to those of their keys.
     func publish(
         _ records: [(key: String, value: [UInt8]?)], to partition: Int32? = nil,
         headers: [(name: String, value: String)] = [], rate: Int? = nil
@@ -59,7 +59,7 @@ final class Feeder: Sendable {
 
 }
 
-/// Unchecked because one publication at a time has it.
+/// Unchecked because only one publication uses it at a time.
 private final class Publisher: @unchecked Sendable {
     let signal = WakeSignal()
     let producer: OutputProducer

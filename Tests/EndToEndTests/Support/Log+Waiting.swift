@@ -3,13 +3,13 @@ import Glibc
 @testable import PushmillTelemetry
 
 extension Log {
-    /// What has been said, as far as the log still has it.
+    /// The messages that the log still holds.
     var messages: [String] {
         var cursor = 0
         return ring.read(from: &cursor).lines.map { "\($0.message)" }
     }
 
-    /// Returns when a line with this message is there; each line wakes it.
+    /// Returns when the log has a line with this message. Every new line wakes the wait.
     func wait(for message: String, within limit: Duration = .seconds(60)) async throws {
         try await elsewhere { try self.block(until: message, within: limit) }
     }

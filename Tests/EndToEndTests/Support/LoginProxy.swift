@@ -3,8 +3,8 @@ import PushmillKafka
 import PushmillTelemetry
 import PushmillTestSupport
 
-/// A broker that wants a SASL/PLAIN login, of which the mock cluster knows nothing: stands before one, answers what a login
-/// asks, and passes everything else on.
+/// A broker that requires a SASL/PLAIN login, which the mock cluster does not support: stands in front of a mock,
+/// answers the login's requests, and passes everything else on.
 final class LoginProxy: Sendable {
     let address: String
     private let listener: Int32
@@ -12,8 +12,8 @@ final class LoginProxy: Sendable {
     private let answers: Watched<[Int64]>
     private let thread: Thread
 
-    /// Before a cluster of one broker. At the same port of another address, so that the address which the broker tells of
-    /// itself is easily replaced.
+    /// In front of a cluster of one broker. Listens at the broker's port on another address, which makes the address
+    /// that the broker advertises easy to replace.
     init(_ mock: MockCluster, password: String) throws {
         let port = mock.bootstrapServers.split(separator: ":").last.flatMap { UInt16($0) } ?? 0
         let listener = try Self.open(Self.own, port, Glibc.bind)
@@ -74,14 +74,14 @@ final class LoginProxy: Sendable {
         return socket
     }
 
-    /// One request after the other: what may be asked (ApiVersions), the mechanism (SaslHandshake 1), the login
-    /// (SaslAuthenticate 0), which is refused with SASL_AUTHENTICATION_FAILED.
+    /// Answers one request after the other: ApiVersions, SaslHandshake 1, and SaslAuthenticate 0, which fails with
+    /// SASL_AUTHENTICATION_FAILED if the password is wrong.
     private static func logIn(_ client: Int32, _ broker: Int32, password: [UInt8], tried: () -> Void) -> Bool {
         while let request = read(client) {
             switch request[1] {
             case 18:
                 guard send(request, to: broker), var answer = read(broker) else { return false }
-                // It begins with the correlation, the error, and how many kinds of request follow.
+                // The answer begins with the correlation ID, the error, and the number of kinds of request.
                 if answer[5] == 0 {
                     answer[9] += 2
                     answer.insert(contentsOf: [0, 17, 0, 0, 0, 1, 0, 36, 0, 0, 0, 0], at: 10)
@@ -116,7 +116,7 @@ final class LoginProxy: Sendable {
         }
     }
 
-    /// Without its length.
+    /// A message without its length.
     private static func read(_ connection: Int32) -> [UInt8]? {
         guard let head = read(connection, 4) else { return nil }
         return read(connection, head.reduce(0) { $0 << 8 | Int($1) })

@@ -25,7 +25,7 @@ final class PartitionedContacts: Sendable {
     static let shared = #"{"id":"all"}"#
     static func name(_ name: String) -> [UInt8] { Array(#"{"name":"\#(name)"}"#.utf8) }
 
-    /// Two in each partition, one of which belongs to everyone.
+    /// Two contacts in each partition, one of which belongs to everyone.
     static func fill(_ people: Feeder, partitions: Int) async throws {
         for partition in 0..<Int32(partitions) {
             try await people.publish(
@@ -45,7 +45,7 @@ final class PartitionedContacts: Sendable {
         return texts
     }
 
-    /// The partitions that the state has anything of.
+    /// The partitions of which the state has contacts.
     static func stored(in path: String) throws -> Set<Int32> {
         let query = try Database.open(path: path).prepare("SELECT DISTINCT partition FROM contact")
         var partitions: Set<Int32> = []
@@ -53,7 +53,7 @@ final class PartitionedContacts: Sendable {
         return partitions
     }
 
-    /// One that has the state file.
+    /// An instance that has the state file.
     func instance() throws -> Instance { try Instance(self) }
 
     final class Instance: Sendable {
@@ -74,7 +74,7 @@ final class PartitionedContacts: Sendable {
             follower.forget(partitions.map { TopicPartition("in", $0) }, for: 0)
         }
 
-        /// Asks for them until they are there.
+        /// Asks for the partitions until their contacts are there.
         func wait(for partitions: Set<Int32>) async throws {
             let end = ContinuousClock.now + .seconds(30)
             while !partitions.allSatisfy({ isReady($0) }) {

@@ -5,7 +5,7 @@ extension Scene {
     /// What the group has committed, in the order of the partitions.
     func committed() async throws -> [Position] { try await committed { _ in true } }
 
-    /// Asks until the answer is as awaited.
+    /// Asks until the answer meets the condition.
     func committed(
         within limit: Duration = .seconds(30), when isMet: @escaping @Sendable ([Position]) -> Bool
     ) async throws -> [Position] {
@@ -76,7 +76,7 @@ private final class Outsider {
 }
 
 extension Position {
-    /// How many records the metadata tells done beyond the offset.
+    /// How many records beyond the offset the metadata reports as done.
     var completedBeyond: Int {
         let metadata = try? OffsetMetadata(decoding: metadata, committedAt: offset)
         return metadata?.completed.reduce(0) { $0 + $1.count } ?? 0

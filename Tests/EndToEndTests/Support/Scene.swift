@@ -19,8 +19,8 @@ final class Scene: Sendable {
     private let folder: TemporaryFolder
     private let services = Mutex<[ServiceProcess]>([])
 
-    /// Runs a test on a new scene. When it fails, what the services have said is told with it. `brokersGoAway` where the
-    /// test takes them down for a while.
+    /// Runs a test on a new scene. A failure includes the last lines of the services. `brokersGoAway`: the test takes
+    /// the brokers down for a while.
     static func play(
         partitions: Int = 4, outputPartitions: Int? = nil, outputSettings: [(name: String, value: String)] = [],
         brokersGoAway: Bool = false, _ body: @Sendable (Scene) async throws -> Void
@@ -56,7 +56,7 @@ final class Scene: Sendable {
         folder = try TemporaryFolder()
     }
 
-    /// Starts a service with a short session, and leaves it to join.
+    /// Starts a service with a short session, and does not wait until it has joined.
     func start(_ configuration: ServiceConfiguration = ServiceConfiguration()) throws -> ServiceProcess {
         var configuration = configuration
         configuration.consumer = Brokers.session + configuration.consumer
@@ -132,7 +132,7 @@ final class Scene: Sendable {
         return process.lines
     }
 
-    /// `PUSHMILL_TEST_LOGS` names a folder for what services have said.
+    /// Keeps the service's lines in the folder that `PUSHMILL_TEST_LOGS` names, if it is set.
     private func keepLog(of service: ServiceProcess) throws {
         guard let folder = getenv("PUSHMILL_TEST_LOGS") else { return }
         guard let file = fopen("\(String(cString: folder))/\(service.identifier).log", "w") else {

@@ -1,4 +1,4 @@
-/// What may stand in a payload, a header, a file, and nowhere that operators look.
+/// Texts that may be in a payload, a header or a file, and nowhere that operators look.
 enum Secret: String, CaseIterable, Sendable {
     case payloadText = "zq-payload-text"
     case brokenPayload = "zq-broken-payload"
@@ -9,7 +9,7 @@ enum Secret: String, CaseIterable, Sendable {
     case headerValue = "zq-header-value"
     case contactName = "zq-contact-name"
     case ownersContact = "zq-owners-contact"
-    /// As the key set has it.
+    /// In Base64url, as in the key set.
     case keyMaterial = "enEta2V5LW1hdGVyaWFsLTMyLWJ5dGVzLWluLWFsbCE"
     case newKeyMaterial = "enEtbmV3LWtleS1tYXRlcmlhbA"
     case passphrase = "zq-passphrase"

@@ -72,7 +72,7 @@ struct SecretMaterial: Sendable {
         #"{"aps":{"mutable-content":1,"alert":"\#(Secret.payloadText.rawValue)"},"ENCRYPTED_DATA":"\#(text)"}"#
     }
 
-    /// What is there now cannot be read, and errors may say why.
+    /// Replaces the files by unreadable ones, whose secrets errors might quote.
     func spoilFiles() throws {
         try folder.write(
             #"{"keys":[{"kty":"oct","kid":"k1","alg":"A256GCM","k":"\#(Secret.newKeyMaterial.rawValue)"}]}"#,

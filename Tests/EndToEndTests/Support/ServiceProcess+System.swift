@@ -3,12 +3,12 @@ import PushmillTestSupport
 import Testing
 
 extension ServiceProcess {
-    /// Files that it writes may grow to this size, nil for any.
+    /// The service's files may grow to this size in bytes, nil for any.
     func limitFileSize(_ bytes: Int?) async throws {
         try await limit("--fsize=\(bytes.map(String.init) ?? "unlimited"):unlimited")
     }
 
-    /// Descriptors that it opens have lower numbers; those that it has stay.
+    /// Descriptors that the service opens get lower numbers; those that are open stay.
     func limitDescriptors(_ count: Int) async throws { try await limit("--nofile=\(count):") }
 
     private func limit(_ option: String) async throws {
@@ -17,7 +17,7 @@ extension ServiceProcess {
         try await change.clear()
     }
 
-    /// What its admin endpoint answers, with the head.
+    /// The admin endpoint's whole answer, head included.
     func get(_ path: String) async throws -> String {
         try await wait(forLine: "the admin endpoint is up")
         let line = lines(with: "the admin endpoint is up").first ?? ""

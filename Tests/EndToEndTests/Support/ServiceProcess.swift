@@ -4,7 +4,7 @@ import PushmillTelemetry
 import PushmillTestSupport
 import Testing
 
-/// A service in a process of its own, with what it says.
+/// A service in a process of its own, and its output.
 final class ServiceProcess: Sendable {
     enum End: Equatable, Sendable {
         case exited(Int32)
@@ -19,11 +19,11 @@ final class ServiceProcess: Sendable {
 
     let identifier: pid_t
     private let life = Watched(Life())
-    /// Held open for as long as the test lives: the service ends with it.
+    /// Held open while the test process lives: the service ends when it closes.
     private let leash: Int32
     private let follower = Mutex<Thread?>(nil)
 
-    /// The products are beside the tests.
+    /// The build puts its products beside the tests.
     static let folder: String = {
         var path = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &path, path.count)
@@ -39,7 +39,7 @@ final class ServiceProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, input.reading, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output.writing, STDERR_FILENO)
-        // Threads of the tests take no signals, and children have the mask of the thread that made them.
+        // The tests' threads block signals, and a child inherits the mask of the thread that starts it.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -69,7 +69,7 @@ final class ServiceProcess: Sendable {
         follower.withLock { $0 = following }
     }
 
-    /// Neither end is inherited as such.
+    /// No child inherits either end itself, only a duplicate.
     private static func pipe() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { throw SystemFailure(errno) }
@@ -132,7 +132,7 @@ final class ServiceProcess: Sendable {
         guard lines(with: text).count >= count else { throw Ended(identifier: identifier, awaited: text) }
     }
 
-    /// So many in all, told in as many lines as they come in.
+    /// Waits until that many partitions are read in all, in any number of log lines.
     func wait(forPartitionsRead count: Int) async throws {
         try await life.wait(for: "\(count) partitions that service \(identifier) reads", within: .seconds(60)) { life in
             life.end != nil
@@ -147,7 +147,7 @@ final class ServiceProcess: Sendable {
         let awaited: String
     }
 
-    /// The most memory it has had so far, in bytes.
+    /// The peak of resident memory, in bytes.
     var peakMemory: Int? {
         guard let file = fopen("/proc/\(identifier)/status", "r") else { return nil }
         defer { fclose(file) }

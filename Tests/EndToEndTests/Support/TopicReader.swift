@@ -45,7 +45,7 @@ final class TopicReader<Element: Sendable>: Sendable {
         }
     }
 
-    /// Waits until there are that many, and gives all that there are.
+    /// Waits for at least that many elements, and returns all that there are.
     @discardableResult
     func wait(count: Int, within limit: Duration = .seconds(60)) async throws -> [Element] {
         try await wait(for: "\(count) records", within: limit) { $0.count >= count }

@@ -29,7 +29,7 @@ final class Watched<Value: Sendable>: Sendable {
         for continuation in met { continuation.resume(returning: true) }
     }
 
-    /// Throws when it has not come about within the limit. The condition is asked under a lock, at every change.
+    /// Throws `Overdue` if the condition is not met within the limit. Checks it under a lock, at every change.
     func wait(
         for what: String, within limit: Duration = .seconds(60), until isMet: @escaping @Sendable (Value) -> Bool
     ) async throws {
