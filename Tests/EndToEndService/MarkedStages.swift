@@ -22,7 +22,7 @@ extension StageContext {
     fileprivate func isMarked(_ marker: String) -> Bool { recipient?.hasPrefix(marker) ?? false }
 }
 
-/// Takes its time, and ends at once when it is cancelled.
+/// Takes its time, and ends at once if it is canceled.
 struct SleepStage: Stage {
     let name = "sleep"
     let marker: String
@@ -35,7 +35,7 @@ struct SleepStage: Stage {
     }
 }
 
-/// Holds its thread, at once or when it comes back from suspension.
+/// Blocks its thread, either at once or after it comes back from a suspension.
 struct BlockStage: Stage {
     let name: String
     let suspends: Bool
@@ -50,7 +50,7 @@ struct BlockStage: Stage {
     }
 }
 
-/// Holds its shard's thread: it calls itself immediate, and is not.
+/// Blocks its shard's thread: it calls itself immediate, and is not.
 struct HoldStage: ImmediateStage {
     let name = "hold"
     let marker: String
@@ -66,13 +66,13 @@ struct HoldStage: ImmediateStage {
 private func holdThread(for time: Duration) {
     let (seconds, attoseconds) = time.components
     var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-    // A signal cuts it short.
+    // A signal cuts the sleep short.
     while withUnsafeMutablePointer(to: &left, { nanosleep($0, $0) }) != 0 {}
 }
 
-/// Never returns, cancelled or not.
+/// Never returns, canceled or not.
 struct HangStage: Stage {
-    /// Who hangs here: what nobody could resume would be a leak.
+    /// Kept, because a continuation that nothing could resume would be a leak.
     private static let hanging = Mutex<[UnsafeContinuation<Void, Never>]>([])
 
     let name = "hang"
@@ -85,7 +85,7 @@ struct HangStage: Stage {
     }
 }
 
-/// Waits as long as a file is there: one thread looks at it, whoever waits.
+/// Waits while a file exists. One thread polls the file for all waiting messages.
 final class GateStage: Stage {
     let name: String
     private let marker: String
@@ -116,7 +116,7 @@ final class GateStage: Stage {
 }
 
 extension StageEntry {
-    /// A gate of that name: a chain takes each name once.
+    /// A gate of that name: a chain accepts each name only once.
     static func gate(_ name: String) -> StageEntry {
         StageEntry(name) { settings in
             guard let marker = settings.required("marker", .name), let file = settings.required("file", .file) else {
@@ -127,7 +127,7 @@ extension StageEntry {
     }
 }
 
-/// Makes a text that is larger than what some producers may send.
+/// Makes a text larger than some producers may send.
 struct GrowStage: ImmediateStage {
     let name = "grow"
     let marker: String
@@ -150,7 +150,7 @@ struct FailStage: Stage {
 }
 
 extension StageEntry {
-    /// Says whether the system lets others look into the process when its stages are made, and does nothing else.
+    /// When its stages are made, logs whether the system lets other processes look into this one. Does nothing else.
     static let memory = StageEntry("memory") { _ in
         { resources in
             resources.log(.info, "memory is \(pushmill_shows_memory() == 1 ? "shown" : "hidden")")

@@ -2,7 +2,7 @@ import PushmillMedia
 import PushmillStages
 
 extension StageEntry {
-    /// The attachment stage, which may reach this machine.
+    /// The attachment stage, with access to this machine's own addresses.
     static let nearbyAttachment = StageEntry("attachment") { settings in
         guard let build = AttachmentStage.entry.read(&settings) else { return nil }
         return { resources in

@@ -3,8 +3,8 @@ import Pushmill
 import PushmillStages
 import PushmillTelemetry
 
-// The service with stages that misbehave for marked recipients. Its standard input is held open by the test that
-// started it: should that die, so does this.
+// The service with stages that misbehave for marked recipients. The test that started it holds its standard input open:
+// if the test's process dies, the service exits.
 let watch = try Thread(named: "watch") {
     var byte: UInt8 = 0
     while read(STDIN_FILENO, &byte, 1) > 0 {}
