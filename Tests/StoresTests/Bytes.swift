@@ -5,7 +5,7 @@ extension TemporaryFolder {
 }
 
 extension String {
-    /// The text's bytes, for what takes spans.
+    /// The text's bytes, for functions that take spans.
     func withBytes<Result, E: Error>(_ body: (RawSpan) throws(E) -> Result) throws(E) -> Result {
         let bytes = Array(utf8)
         return try body(bytes.span.bytes)

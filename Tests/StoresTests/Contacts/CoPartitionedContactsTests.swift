@@ -15,7 +15,7 @@ struct CoPartitionedContactsTests {
 
     init() throws { listed = try ContactScene() }
 
-    /// With three partitions, each of which has contacts of its own and one of the shared directory.
+    /// With three partitions, each with a contact of its own and one of the shared directory.
     private func filled() throws -> TopicContacts {
         var contacts = try contacts()
         try expect(contacts.discardStale(partitions: 3, now: Self.now), is: [0, 1, 2])
@@ -39,7 +39,7 @@ struct CoPartitionedContactsTests {
     private static func name(_ name: String) -> String { #"{"name":"\#(name)"}"# }
 
     @Test(
-        "Only contacts of partitions that are served are found; what others have is listed and stays for when they come"
+        "Only contacts of served partitions are found; those of others stay stored and listed"
     )
     func serving() throws {
         let contacts = try filled()
@@ -59,7 +59,7 @@ struct CoPartitionedContactsTests {
         try expect(contacts.positions().count, is: 3)
     }
 
-    @Test("What is deleted in one partition stays in another")
+    @Test("A deletion in one partition leaves the contacts of others")
     func deleting() throws {
         let contacts = try filled()
         try contacts.serve(only: [0, 1, 2])
@@ -69,7 +69,7 @@ struct CoPartitionedContactsTests {
         try expect(listed.list(), is: ["o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
     }
 
-    @Test("A partition that was away for too long is forgotten, and no other is")
+    @Test("Only a partition that was away for too long is forgotten")
     func away() throws {
         var contacts = try filled()
         try contacts.serve(only: [0, 1, 2])
@@ -81,14 +81,14 @@ struct CoPartitionedContactsTests {
         try expect(contacts.discardStale(partitions: 3, now: Self.now + 12 * Self.hour), is: [])
     }
 
-    @Test("A partition that the topic has no more is forgotten")
+    @Test("A partition that the topic has lost is forgotten")
     func fewer() throws {
         var contacts = try filled()
         try expect(contacts.discardStale(partitions: 2, now: Self.now), is: [2])
         try expect(Set(contacts.positions().keys), is: [0, 1])
     }
 
-    @Test("What is begun again is of one partition")
+    @Test("Starting over with one partition leaves the contacts of others")
     func startingOver() throws {
         var contacts = try filled()
         try contacts.serve(only: [0, 1, 2])
@@ -98,7 +98,7 @@ struct CoPartitionedContactsTests {
         try expect(Set(contacts.positions().keys), is: [0, 2])
     }
 
-    @Test("A topic that was read as a whole is read anew by partitions, and the other way round")
+    @Test("Switching between reading a topic whole and by partitions starts over")
     func otherWay() throws {
         _ = try filled()
         var whole = try contacts(isCoPartitioned: false)
@@ -119,7 +119,7 @@ struct CoPartitionedContactsTests {
         try expect(listed.list(), is: ["o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
     }
 
-    @Test("Contacts of a file from before there were partitions are kept, with how far their topic was read")
+    @Test("Migrating a file without partitions keeps its contacts and its position in their topic")
     func migration() throws {
         let path = "\(folder.path)/old.sqlite"
         do {

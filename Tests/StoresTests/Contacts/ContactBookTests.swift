@@ -67,7 +67,7 @@ struct ContactBookTests {
         }
     }
 
-    @Test("A name's direction comes with it", arguments: Source.allCases)
+    @Test("A contact's name comes with its text direction", arguments: Source.allCases)
     func directions(_ source: Source) throws {
         let book = try book(source)
         for (id, direction) in [("c1", UInt8(1)), ("c2", 2)] {
@@ -76,7 +76,7 @@ struct ContactBookTests {
     }
 
     @Test(
-        "A line that is no contact is refused with its number", arguments: Source.allCases,
+        "An invalid contact line is refused with its number", arguments: Source.allCases,
         [
             ("{\"id\": \"c1\"}", "no name"), ("{\"name\": \"x\"}", "no id"),
             ("{\"id\": \"\", \"name\": \"x\"}", "no id"),
@@ -92,7 +92,7 @@ struct ContactBookTests {
         expect(error, is: .unreadableLine(path: "\(folder.path)/contacts.jsonl", line: 3, what: bad.what))
     }
 
-    @Test("A line without end is refused")
+    @Test("A line longer than a mebibyte is refused")
     func endless() throws {
         let path = try folder.write(
             "{\"id\": \"c0\", \"name\": \"x\"}\n" + String(repeating: "x", count: 2 << 20), to: "contacts.jsonl")
@@ -100,7 +100,7 @@ struct ContactBookTests {
         expect(error, is: .unreadableLine(path: path, line: 2, what: "longer than a mebibyte"))
     }
 
-    @Test("A file that is not there, or a folder, is an error that names it")
+    @Test("A missing file, or a folder, is an error that names the path")
     func unreadable() throws {
         for path in ["\(folder.path)/missing", folder.path] {
             let error = #expect(throws: StoreError.self) { _ = try ContactFile(path: path) }
@@ -130,7 +130,7 @@ struct ContactBookTests {
         }
     }
 
-    @Test("A file that changes is read again, and one that becomes unreadable leaves the names that were there")
+    @Test("A reload reads a changed file, and keeps the earlier names if it cannot")
     func reload() throws {
         let path = try folder.write(Self.lines, to: "contacts.jsonl")
         let book = try ContactFile(path: path)
@@ -143,7 +143,7 @@ struct ContactBookTests {
         try expect(book.name("c1", for: "anna"), is: "Zoë")
     }
 
-    @Test("What is changed in the state file is seen a second later, absences too")
+    @Test("Contacts added to or deleted from the state file are seen a second later")
     func stateChanges() throws {
         let book = try book(.state)
         try expect([book.name("c1", for: "anna"), book.name("c3", for: "anna")], is: ["Zoë Martin", nil])
@@ -158,14 +158,14 @@ struct ContactBookTests {
         try expect([book.name("c1", for: "anna"), book.name("c3", for: "anna")], is: [nil, "Carl"])
     }
 
-    @Test("Who has a name longer than any payload is nobody's contact")
+    @Test("A contact whose name is longer than any payload is not found")
     func tooLong() throws {
         let long = String(repeating: "x", count: 70_000)
         let book = try book(.state, "{\"owner\": \"anna\", \"id\": \"c1\", \"name\": \"\(long)\"}")
         #expect(try book.name("c1", for: "anna") == nil)
     }
 
-    /// Only optimised code is held to it: `swift test -c release`.
+    /// Only optimized code must meet it: `swift test -c release`.
     private static var isOptimized: Bool {
         #if DEBUG
             false
@@ -174,14 +174,14 @@ struct ContactBookTests {
         #endif
     }
 
-    @Test("A message allocates nothing, named or not", .enabled(if: isOptimized), arguments: Source.allCases)
+    @Test("A message allocates nothing, with a contact or not", .enabled(if: isOptimized), arguments: Source.allCases)
     func allocations(_ source: Source) throws {
         let book = try book(source)
         try expect(Measurement.contact("none", nil, of: "", in: book, messages: 1000).allocations, is: 0)
         try expect(Measurement.contact("name", "c1", of: "anna", in: book, messages: 1000).allocations, is: 0)
     }
 
-    @Test("A state file that cannot be read is said to be so")
+    @Test("A look-up in an unreadable state file throws the reason")
     func unavailable() throws {
         let book = try book(.state)
         try Database.open(path: folder.stateFile).execute("ALTER TABLE contact RENAME TO lost")

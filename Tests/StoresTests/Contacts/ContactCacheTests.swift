@@ -23,7 +23,7 @@ struct ContactCacheTests {
         }
     }
 
-    @Test("Names and absences are remembered, and nothing else is known")
+    @Test("The cache remembers names and known absences until it is cleared")
     func remembering() {
         let cache = Cache(capacity: 10)
         cache.insert("a", "Anna")
@@ -35,7 +35,7 @@ struct ContactCacheTests {
         #expect(cache.name("a") == nil)
     }
 
-    @Test("What is long is not kept, whoever asks for it")
+    @Test("The cache keeps no contact with a long identifier or name")
     func long() {
         let cache = Cache(capacity: 8)
         let name = String(repeating: "x", count: 300)
@@ -45,7 +45,7 @@ struct ContactCacheTests {
         expect(cache.cache.count, is: 0)
     }
 
-    @Test("A full cache stays in its bounds and keeps what is asked for again and again")
+    @Test("A full cache stays within its capacity and keeps a contact that is often asked for")
     func bounds() {
         let cache = Cache(capacity: 8)
         cache.insert("favourite", "Anna")

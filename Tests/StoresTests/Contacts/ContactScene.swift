@@ -14,7 +14,7 @@ final class ContactScene {
         store = try ContactStore(state)
     }
 
-    /// As they are exported.
+    /// The contacts as they are exported, each as `owner/id=name`.
     func list(_ owner: String? = nil) throws -> [String] {
         var bytes: [UInt8] = []
         if let owner {

@@ -14,7 +14,7 @@ struct ContactStoreTests {
         numbers.map { "{\"owner\": \"o\($0 % 7)\", \"id\": \"\($0)\", \"name\": \"n\($0)\"}" }.joined(separator: "\n")
     }
 
-    @Test("An import can be repeated, and says how far it is")
+    @Test("An import can be repeated, and reports its progress")
     func importing() throws {
         let path = try folder.write(lines(0..<25_000), to: "contacts.jsonl")
         for _ in 0..<2 {
@@ -40,7 +40,7 @@ struct ContactStoreTests {
         try expect(store.list().count, is: reported)
     }
 
-    @Test("Nobody else who writes waits for an import whose lines are slow to come", .ownThread)
+    @Test("An import whose lines come slowly does not block other writers", .ownThread)
     func slowImport() async throws {
         let path = "\(folder.path)/pipe"
         try #require(mkfifo(path, 0o600) == 0)
@@ -48,9 +48,9 @@ struct ContactStoreTests {
         let state = store.state
         let other = try state.connect()
         async let importing = Self.importLines(path, into: state)
-        // Returns when the import has opened it.
+        // Returns when the import has opened the pipe.
         let writer = open(path, O_WRONLY | O_CLOEXEC)
-        // A pipe holds less: when it has taken them all, the import has read some, and waits for more.
+        // A pipe holds less: once the write returns, the import has read some lines and waits for more.
         let written = bytes.withUnsafeBytes { write(writer, $0.baseAddress, $0.count) }
         let isFree = (try? other.execute("PRAGMA busy_timeout=0; BEGIN IMMEDIATE; ROLLBACK")) != nil
         close(writer)
@@ -64,13 +64,13 @@ struct ContactStoreTests {
         try ContactStore(state).importLines(path)
     }
 
-    @Test("One person's contacts can be shown and deleted")
+    @Test("A person's contacts can be listed and deleted, from the log too")
     func personalData() throws {
         let path = try folder.write(lines(0..<21), to: "contacts.jsonl")
         _ = try store.store.importLines(path)
         try expect(store.list("o3"), is: ["o3/10=n10", "o3/17=n17", "o3/3=n3"])
         try expect("o3".withBytes { (owner) throws(StoreError) in try store.store.delete(owner: owner) }, is: 3)
-        // As where a service has the file open: nothing of them stays beside it, once nobody reads.
+        // A service may have the file open as this reader does: once nothing is read, the log keeps nothing of them.
         let reader = try Database.open(path: folder.stateFile)
         try reader.execute("BEGIN; SELECT * FROM contact")
         try store.store.database.execute("PRAGMA busy_timeout=1")
@@ -83,7 +83,7 @@ struct ContactStoreTests {
         try expect(store.list().count, is: 18)
     }
 
-    @Test("A change that fails leaves nothing of it")
+    @Test("A change that fails is rolled back")
     func atomicChange() throws {
         let (owner, id) = ("o".utf8Span.span.bytes, "i".utf8Span.span.bytes)
         #expect(throws: StoreError.self) {

@@ -9,7 +9,7 @@ struct ContactTableTests {
         let id: String
     }
 
-    /// Any lines, many of them of a few owners, some again and again.
+    /// Random lines, many of them of a few owners. Some contacts have several lines.
     private static func lines(_ seed: UInt64) -> [(key: Key, name: String)] {
         var random = SeededGenerator(seed: seed)
         let owners = Int.random(in: 1...60, using: &random)
@@ -23,7 +23,7 @@ struct ContactTableTests {
         }
     }
 
-    @Test("Every contact is found by the name that its last line has, and nobody else is", arguments: 0..<20)
+    @Test("Each contact is found by the name of its last line, and no other is found", arguments: 0..<20)
     func found(_ seed: UInt64) throws {
         let lines = Self.lines(seed)
         let names = Dictionary(lines.map { ($0.key, $0.name) }, uniquingKeysWith: { $1 })
@@ -47,7 +47,7 @@ struct ContactTableTests {
         try expect(file.name("c1", for: "anna"), is: "Zoë")
     }
 
-    @Test("Who is prepared is found as before, and who is unknown prepares nothing")
+    @Test("Preparing an owner changes no look-up, and preparing an unknown owner does nothing")
     func prepared() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(#"{"owner": "anna", "id": "c1", "name": "Zoë"}"#, to: "contacts.jsonl")

@@ -1,7 +1,7 @@
 @testable import PushmillStores
 
 extension TopicContacts {
-    /// Records of one partition, the first at an offset of 10.
+    /// Applies records of one partition, the first at offset 10.
     func apply(
         _ records: [(key: String?, value: String?)], of partition: Int32 = 0, now: Int64
     ) throws -> [RefusedRecord] {

@@ -20,7 +20,7 @@ struct TopicContactsTests {
     private static let anna = #"{"owner":"anna","id":"c1"}"#
     private static let zoe = #"{"name":"Zoë"}"#
 
-    @Test("Records become contacts, those without a value delete them, and the last of each partition is remembered")
+    @Test("Records set contacts, tombstones delete them, and each partition's last position is remembered")
     func applying() throws {
         var contacts = try contacts()
         try expect(contacts.discardStale(partitions: 2, now: Self.now), is: [0, 1])
@@ -45,7 +45,7 @@ struct TopicContactsTests {
     }
 
     @Test(
-        "A record that is no contact is passed over with the reason",
+        "A record that is not a contact is skipped, with the reason",
         arguments: [
             (nil, zoe, "no key"), ("", zoe, "not JSON: unexpected end at byte 0"), ("[]", zoe, "not a JSON object"),
             ("{}", zoe, "no id"), (#"{"id":1}"#, zoe, "the id is not a string"), (anna, "{}", "no name"),
@@ -78,7 +78,7 @@ struct TopicContactsTests {
         let stale = try again.discardStale(partitions: partitions, now: later)
         expect(stale, is: (isKept ? [] : Set(0..<Int32(partitions))))
         if topic == "contacts", cluster == "c", partitions > 0 {
-            // They stay until the topic has been read and has not named them.
+            // The contacts stay until the topic has been read without naming them.
             try expect(listed.list(), is: ["anna/c1=Zoë"])
             try again.complete([0])
         }
@@ -86,7 +86,7 @@ struct TopicContactsTests {
         try expect(listed.list(), is: (isKept ? ["anna/c1=Zoë"] : []))
     }
 
-    @Test("Who keeps looking has missed nothing")
+    @Test("A copy that was last seen current less than twelve hours ago has missed nothing")
     func seeing() throws {
         var contacts = try contacts()
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
@@ -96,7 +96,7 @@ struct TopicContactsTests {
         try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
-    @Test("Who looked by a clock that was ahead may have missed a deletion")
+    @Test("A copy whose last look lies in the future may have missed a deletion")
     func clockAhead() throws {
         var contacts = try contacts()
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
@@ -106,7 +106,7 @@ struct TopicContactsTests {
         try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
-    @Test("Who has not come to the end may have missed a deletion since the beginning")
+    @Test("A copy that has not reached the end may have missed deletions since it began")
     func unfinished() throws {
         var contacts = try contacts()
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
@@ -116,7 +116,7 @@ struct TopicContactsTests {
         try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
-    @Test("Of what is read anew only that goes which is not named again, and only at the end")
+    @Test("Rereading a topic removes only contacts that it does not name, and only at its end")
     func readAnew() throws {
         var contacts = try contacts()
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
@@ -130,7 +130,7 @@ struct TopicContactsTests {
         try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
-    @Test("Of a topic made anew with fewer partitions contacts stay until those that are left have been read")
+    @Test("If a topic loses partitions, contacts stay until the remaining ones have been read")
     func fewer() throws {
         var contacts = try contacts()
         _ = try contacts.discardStale(partitions: 2, now: Self.now)
@@ -144,7 +144,7 @@ struct TopicContactsTests {
         try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
-    @Test("Nothing is left of one person's contacts that are deleted after a reading of their topic broke off")
+    @Test("Deleting a person's contacts leaves nothing behind, even during an unfinished rereading")
     func personalData() throws {
         var contacts = try contacts()
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
@@ -158,7 +158,7 @@ struct TopicContactsTests {
         }
     }
 
-    @Test("Contacts changed by hand are the topic's no longer")
+    @Test("Contacts changed by hand stop being the topic's")
     func changedByHand() throws {
         let path = try folder.write(#"{"owner":"anna","id":"c5","name":"Five"}"#, to: "contacts.jsonl")
         _ = try listed.store.importLines(path)

@@ -4,9 +4,9 @@ import Testing
 
 @Suite("Hashes of accounts")
 struct AccountSecretTests {
-    /// By OpenSSL, with the key 00 01 .. 0f, of the bytes 00 01 .. of that number.
+    /// Computed by OpenSSL, with the key 00 01 .. 0f, for that many bytes 00 01 ...
     @Test(
-        "They are SipHash-2-4 of 128 bits",
+        "Account hashes are SipHash-2-4 of 128 bits",
         arguments: [
             (0, "A3817F04BA25A8E66DF67214C7550293"), (1, "DA87C1D86B99AF44347659119B22FC45"),
             (8, "3B62A9BA6258F5610F83E264F31497B4"), (15, "5493E99933B0A8117E08EC0F97CFC3D9"),

@@ -39,7 +39,7 @@ struct CountFileTests {
     private let one = CountState(count: 3, incarnation: 2, offset: 120_045)
     private let two = CountState(count: .max, incarnation: 0, offset: CountState.highestOffset)
 
-    @Test("Counts, position and the highest state are there after it was closed, those of another partition are not")
+    @Test("A reopened file has its counts, position and highest state, and none of another partition's")
     func reopening() throws {
         do {
             let file = try open()
@@ -57,7 +57,7 @@ struct CountFileTests {
         #expect(file.write(rows([(3, one)]), at: position(1)) && read(file, 1...3) == [3: one])
     }
 
-    @Test("One that somebody else holds is written later: messages do not wait for that", .timeLimit(.minutes(1)))
+    @Test("A file locked by another connection is written later: messages do not wait for it", .timeLimit(.minutes(1)))
     func held() throws {
         let file = try open()
         #expect(file.write(rows([(1, one)]), at: position(9)))
@@ -73,7 +73,7 @@ struct CountFileTests {
         expect(read(file, 1...2), is: [1: one, 2: two])
     }
 
-    @Test("Who opened it earlier writes nothing any more")
+    @Test("A later opening of a file takes it over, and the earlier owner writes nothing more")
     func owners() throws {
         let earlier = try open()
         #expect(earlier.write(rows([(1, one)]), at: position(1)))
@@ -87,7 +87,7 @@ struct CountFileTests {
         expect(read(try open(), 1...2), is: [1: two])
     }
 
-    @Test("Of two that found no file only one makes it, and the other one's opening of it anew takes it over")
+    @Test("If two owners find no file, one makes it, and the other takes it over by reopening")
     func makers() throws {
         let (first, second) = (try open(), try open())
         #expect(second.write(rows([(1, one)]), at: position(1)) && !second.isTaken)
@@ -98,7 +98,7 @@ struct CountFileTests {
         #expect(!second.write(rows([(1, two)]), at: position(3)) && second.isTaken)
     }
 
-    @Test("Who closes a file that was removed leaves the log of the one that has its name")
+    @Test("Closing a file that was removed leaves the log of its successor alone")
     func removed() throws {
         var earlier: CountFile? = try open()
         expect(earlier?.write(rows([(1, one)]), at: position(1)), is: true)
@@ -108,7 +108,7 @@ struct CountFileTests {
         expect(read(try open(), 1...2), is: [2: two])
     }
 
-    @Test("One that is made after the folder was removed makes that anew")
+    @Test("Making a file makes its folder again if that was removed")
     func removedFolder() throws {
         let file = try open()
         try #require(rmdir(path) == 0)
@@ -118,7 +118,7 @@ struct CountFileTests {
         expect(read(try open(), 1...2), is: [1: one])
     }
 
-    @Test("A file of something else is set aside, and the last two are kept")
+    @Test("A file of another cluster or changelog is set aside, and the last two are kept")
     func foreign() throws {
         func fill(_ file: CountFile) -> Bool { file.write(rows([(1, one)]), at: position(1)) }
         #expect(fill(try open()))
@@ -139,7 +139,7 @@ struct CountFileTests {
         try expect(names(in: path).filter { $0.contains("aside") && !$0.contains("-wal") }.count, is: 2)
     }
 
-    @Test("Of another version, or no database: set aside", arguments: [true, false])
+    @Test("A file of another version, or that is not a database, is set aside", arguments: [true, false])
     func unreadable(isDatabase: Bool) throws {
         let file = "\(path)/events-3.sqlite"
         if isDatabase {
@@ -155,7 +155,7 @@ struct CountFileTests {
         #expect(opened.write(rows([(1, two)]), at: position(1)) && read(opened, 1...1) == [1: two])
     }
 
-    @Test("One that breaks while it is used answers nothing until it is begun anew")
+    @Test("A file that is damaged while in use answers nothing until it is cleared")
     func damage() throws {
         let many = (0..<20_000 as Range<UInt64>).map { ($0, one) }
         let accounts = many.map { (account: AccountHash(high: $0.0 << 40, low: $0.0), state: $0.1) }
@@ -174,7 +174,7 @@ struct CountFileTests {
         #expect(try names(in: path).contains("events-3.sqlite.aside-1"))
     }
 
-    @Test("What cannot be opened is nobody's to remove, and is there when it is opened again")
+    @Test("A file that cannot be opened is not removed, and is used once it opens")
     func unopened() throws {
         _ = try folder()
         try temporary.makeFolder("counts/events-3.sqlite")
@@ -188,7 +188,7 @@ struct CountFileTests {
     }
 
     @Test(
-        "One that a full disk does not let be opened is given up, and made anew when there is room",
+        "A file that a full disk keeps from opening is dropped, and remade once there is room",
         .enabled(if: SmallDisk.mayMount), arguments: [true, false])
     func fullDisk(isClosed: Bool) throws {
         let disk = try SmallDisk()
@@ -198,7 +198,7 @@ struct CountFileTests {
         }
         var former: CountFile? = try open()
         expect(former?.write(rows([(1, one)]), at: position(9)), is: true)
-        // Who closes it last removes its log, and the index of that.
+        // The last connection that closes removes the log and its index.
         if isClosed { former = nil }
         try disk.fill()
         let file = try open()
@@ -211,7 +211,7 @@ struct CountFileTests {
         withExtendedLifetime(former) {}
     }
 
-    @Test("Those that there is no descriptor for are given up, and made when there is one")
+    @Test("A file for which no descriptor is left is dropped, and remade once there is one")
     func descriptors() throws {
         #expect(try open(partition: 1).write(rows([(1, one)]), at: position(9)))
         let folder = try CountFolder(path: path, cluster: "c", changelog: "badges", mostConnections: 1)
@@ -228,7 +228,7 @@ struct CountFileTests {
         #expect(second.clear() && folder.open(topic: "events", partition: 0).position == position(1))
     }
 
-    @Test("A file has a secret of its own for as long as it is there, and who has opened it keeps that beyond")
+    @Test("A file keeps its secret while it exists, and its opener keeps that even beyond")
     func secret() throws {
         let file = try open()
         #expect(try open().secret != file.secret)
@@ -244,7 +244,7 @@ struct CountFileTests {
         #expect(stat("\(path)/events-3.sqlite", &status) == 0 && status.st_mode & 0o777 == 0o600)
     }
 
-    @Test("Names of files fit whatever a topic is named")
+    @Test("File names are valid and distinct for any topic name")
     func fileNames() {
         expect(CountFolder.fileName("events.v1_x-2", 7), is: "events.v1_x-2-7.sqlite")
         let odd = ["a/b%é", "ab", "../ab", "a/b%è"].map { CountFolder.fileName($0, 0) }

@@ -9,7 +9,7 @@ struct OutputIndexTests {
         OutputIndex.Place(topic: topic, partition: partition, offset: offset)
     }
 
-    @Test("An output is found by its place, the last one that was put")
+    @Test("The last output put for a place is found by that place")
     func found() throws {
         var index = try OutputIndex()
         try index.put([1], at: place(5))
@@ -27,7 +27,7 @@ struct OutputIndexTests {
         expect(index.topics, is: ["a", "b"])
     }
 
-    @Test("A disk without room for it is an error that says where it is")
+    @Test("A full disk is an error that says where the temporary file is")
     func full() throws {
         let database = try Database.open(path: "")
         try database.execute("CREATE TABLE t(x); PRAGMA max_page_count=2")
@@ -36,7 +36,7 @@ struct OutputIndexTests {
         expect(error?.description.contains("full"), is: true)
     }
 
-    @Test("What nobody took comes by topic, partition and offset")
+    @Test("Outputs that were not taken come in the order of topic, partition and offset")
     func left() throws {
         var index = try OutputIndex()
         for offset in [9, 3, 7, 1] { try index.put([UInt8(offset)], at: place(Int64(offset))) }

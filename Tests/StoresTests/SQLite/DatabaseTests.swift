@@ -8,7 +8,7 @@ struct DatabaseTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test("An error carries the statement and what SQLite says of it")
+    @Test("An error carries the statement and SQLite's message")
     func errors() throws {
         let database = try Database.open(path: folder.stateFile)
         let error = #expect(throws: StoreError.self) { try database.execute("SELECT 1 FROM nowhere") }
@@ -16,7 +16,7 @@ struct DatabaseTests {
             error?.description, is: "\(folder.stateFile): no such table: nowhere (SQLite 1) at: SELECT 1 FROM nowhere")
     }
 
-    @Test("A failing step says which statement it was, and the statement can be run again")
+    @Test("The error of a failing step names its statement, which can be run again")
     func failingStep() throws {
         let database = try Database.open(path: folder.stateFile)
         try database.execute("CREATE TABLE t(x UNIQUE)")
@@ -70,7 +70,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test("A file that is no database is refused")
+    @Test("A file that is not a database is refused")
     func otherFile() throws {
         #expect(throws: StoreError.self) { _ = try Database.open(path: "/bin/sh") }
         #expect(throws: StoreError.self) { _ = try Database.open(path: "\(folder.path)/missing/state.sqlite") }

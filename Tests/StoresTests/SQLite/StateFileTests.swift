@@ -10,7 +10,7 @@ struct StateFileTests {
     init() throws { folder = try TemporaryFolder() }
 
     // (trust 7)
-    @Test("What is in the state is its owner's alone, whatever the process's mask is")
+    @Test("State files are accessible to their owner alone, whatever the process's umask")
     func modes() throws {
         try withoutFileMask {
             let state = try StateFile(path: folder.stateFile, access: .alone)
@@ -21,10 +21,10 @@ struct StateFileTests {
         }
     }
 
-    @Test("Who comes second to a file that one process has alone is told so")
+    @Test("A second process is told that a file is in use")
     func secondProcess() throws {
         let first = try StateFile(path: folder.stateFile, access: .alone)
-        // A lock belongs to the open file, so that a second opening stands for a second process.
+        // A lock belongs to the open file: a second opening stands for a second process.
         #expect(throws: StoreError.inUse(path: folder.stateFile)) {
             try StateFile(path: folder.stateFile, access: .alone)
         }
@@ -41,7 +41,7 @@ struct StateFileTests {
     }
 
     /// (trust 18)
-    @Test("A file of the next release is used as it stands, and is still that release's")
+    @Test("A file of the next release is used as it stands, and keeps its version")
     func nextSchema() throws {
         _ = try StateFile(path: folder.stateFile, access: .alone)
         let next = Schema.steps.count + 1
@@ -52,7 +52,7 @@ struct StateFileTests {
         #expect(try version.step() && version.integer(0) == Int64(next))
     }
 
-    @Test("A copy that is too new, or damaged, is set aside and begun anew", arguments: [true, false])
+    @Test("A copy that is too new or damaged is set aside and replaced by an empty one", arguments: [true, false])
     func setAside(isNewer: Bool) throws {
         if isNewer {
             _ = try StateFile(path: folder.stateFile, access: .alone)
@@ -66,11 +66,11 @@ struct StateFileTests {
         #expect(folder.names.contains("state.sqlite.aside-1"))
         let contacts = try state.connect().prepare("SELECT count(*) FROM contact")
         #expect(try contacts.step() && contacts.integer(0) == 0)
-        // Who looks in what was set aside finds what was there.
+        // The file set aside has the former content: only one that was too new opens as a database.
         expect(isNewer, is: ((try? Database.open(path: "\(folder.stateFile).aside-1")) != nil))
     }
 
-    @Test("A copy of which pages behind the first are damaged is set aside and begun anew")
+    @Test("A copy with damage behind its first page is set aside and replaced by an empty one")
     func damagedPages() throws {
         _ = try StateFile(path: folder.stateFile, access: .alone)
         try Database.open(path: folder.stateFile).execute("INSERT INTO contact VALUES (-1, 'anna', 'c1', 'Zoë')")
@@ -87,7 +87,7 @@ struct StateFileTests {
         #expect(try contacts.step() && contacts.integer(0) == 0)
     }
 
-    @Test("Who has a file open that is set aside shares nothing with the one that gets its name")
+    @Test("A connection to a file set aside shares nothing with the file that takes its name")
     func openAside() throws {
         let former = try StateFile(path: folder.stateFile, access: .shared).connect()
         try former.execute("SELECT count(*) FROM contact")
@@ -106,7 +106,7 @@ struct StateFileTests {
         }
     }
 
-    @Test("A file of an older version is brought up to date, its rows kept")
+    @Test("A file of an older version is migrated and keeps its rows")
     func migration() throws {
         let database = try Database.open(path: folder.stateFile)
         let first = "CREATE TABLE t(x); INSERT INTO t VALUES(7);"
@@ -119,7 +119,7 @@ struct StateFileTests {
         #expect(try !rows.step())
     }
 
-    @Test("A step that fails leaves the version that was there")
+    @Test("A migration step that fails leaves the earlier version")
     func failedMigration() throws {
         let database = try Database.open(path: folder.stateFile)
         #expect(throws: StoreError.self) {
@@ -128,7 +128,7 @@ struct StateFileTests {
         try Schema.prepare(database, steps: ["CREATE TABLE t(x)"])
     }
 
-    @Test("A folder that is not there is an error that names the file")
+    @Test("A missing folder is an error that names the file")
     func missingFolder() throws {
         let path = "\(folder.path)/missing/state.sqlite"
         for access in [StateFile.Access.alone, .shared] {
