@@ -22,7 +22,7 @@ struct AddressTests {
     }
 
     @Test(
-        "Nobody is sent into a network that is not everybody's",
+        "Addresses outside the public internet are closed",
         arguments: [
             "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.100.100.200", "100.127.255.255",
             "127.0.0.1", "127.255.255.254", "169.254.0.1", "169.254.169.254", "169.254.170.2", "172.16.0.1",
@@ -38,7 +38,7 @@ struct AddressTests {
     }
 
     @Test(
-        "The public internet is open",
+        "Addresses of the public internet are open",
         arguments: [
             "1.1.1.1", "9.255.255.255", "11.0.0.1", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.1",
             "169.253.255.255", "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0", "198.17.255.255",
@@ -49,9 +49,9 @@ struct AddressTests {
         #expect(try isPublic(address))
     }
 
-    @Test("What is no internet address is closed", arguments: [AF_UNIX, AF_PACKET, AF_INET, AF_INET6])
+    @Test("All but whole IPv4 and IPv6 addresses are closed", arguments: [AF_UNIX, AF_PACKET, AF_INET, AF_INET6])
     func others(_ family: Int32) {
-        // Those of the internet are cut short.
+        // The IPv4 and IPv6 addresses are cut short.
         let bytes = withUnsafeBytes(of: sa_family_t(family)) { Array($0) } + [0, 0, 1, 1, 1, 1]
         #expect(!bytes.withUnsafeBytes(PublicAddress.contains))
         #expect(!PublicAddress.contains(UnsafeRawBufferPointer(start: nil, count: 0)))
@@ -68,7 +68,7 @@ struct AddressTests {
     init() throws { server = try #require(MediaServer.shared) }
 
     @Test(
-        "A service is not to be sent to this machine, however it is named",
+        "A URL cannot reach this machine, however its host is named",
         arguments: [
             "127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "0", "inside.example",
             "inside6.example",
@@ -86,13 +86,13 @@ struct AddressTests {
     }
 
     @Test(
-        "One closed address among a host's keeps nobody from the others",
+        "A closed address of a host does not keep fetches from its other addresses",
         arguments: ["127.0.0.2,127.0.0.3", "127.0.0.3,127.0.0.2", "[::1],127.0.0.3"])
     func several(_ addresses: String) async throws {
         let shelf = try Shelf {
             $0.allow(["*"], at: server)
         } reach: {
-            // Nobody listens there.
+            // No server listens there: `unreachable` means that the address was tried.
             $0.admits = { Self.isMachine($0, 3) }
             $0.names = ["several.example:\(server.port):\(addresses)"]
         }
@@ -102,7 +102,7 @@ struct AddressTests {
     }
 
     @Test(
-        "Nor is it by a redirect",
+        "A redirect cannot lead to a closed address",
         arguments: ["http://127.0.0.2:PORT/fast/r", "http://[::1]:PORT/fast/r", "//inside.example:PORT/fast/r"])
     func redirects(_ target: String) async throws {
         let shelf = try Shelf {

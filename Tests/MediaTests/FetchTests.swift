@@ -34,7 +34,7 @@ struct FetchTests {
     }
 
     @Test(
-        "What is not to be had fails for its reason, and leaves nothing behind",
+        "A fetch that fails tells its reason, and leaves no file and no log line",
         arguments: [
             ("/nowhere", .status), ("/page/a", .unsupportedType), ("/packed/a", .unsupportedType),
             ("/empty/a", .unsupportedType), ("/short/a", .broken), ("/broken-for-good/a", .broken),
@@ -52,21 +52,21 @@ struct FetchTests {
         expect(shelf.lines, is: [])
     }
 
-    @Test("The limits are those of a device", arguments: [("image", 10), ("audio", 5), ("video", 50)])
+    @Test("Media size limits are those of a device", arguments: [("image", 10), ("audio", 5), ("video", 50)])
     func limits(_ kind: String, _ megabytes: Int) {
         for type in MediaType.allCases where type.rawValue.hasPrefix(kind) {
             expect(type.sizeLimit, is: megabytes * 1_000_000)
         }
     }
 
-    @Test("A redirect that leads nowhere is asked for once")
+    @Test("A redirect without a target is requested once")
     func nowhere() async throws {
         let path = "/to/\(UInt64.random(in: 0 ... .max))"
         await #expect(throws: MediaFailure.redirects) { try await shelf.media(server.url(path)) }
         expect(server.requests(for: path).count, is: 1)
     }
 
-    @Test("A request tells nothing of anybody and asks for the bytes as they are")
+    @Test("A request tells nothing about users and asks for unencoded bytes")
     func headers() async throws {
         _ = try await shelf.media(server.url("/fast/headers.jpg"))
         expect(
@@ -74,7 +74,7 @@ struct FetchTests {
             is: ["/fast/headers.jpg user-agent=pushmill host=127.0.0.1:\(server.port)"])
     }
 
-    @Test("No cookie that a server leaves comes back to it")
+    @Test("A cookie that a server sets is never sent back")
     func cookies() async throws {
         let path = "/cookie/\(UInt64.random(in: 0 ... .max)).jpg"
         let again = "/fast/\(UInt64.random(in: 0 ... .max)).jpg"
@@ -84,7 +84,7 @@ struct FetchTests {
         }
     }
 
-    @Test("A fetch that nobody waits for any more ends, and what came of it goes")
+    @Test("A fetch that nobody waits for ends, and its partial file is removed")
     func abandoned() async throws {
         let url = server.url("/hang-within/\(UInt64.random(in: 0 ... .max))")
         let waiting = Task { [shelf] in try await shelf.media(url) }
@@ -96,7 +96,7 @@ struct FetchTests {
         try await shelf.folder.wait { $0 == [] }
     }
 
-    @Test("What is to come anew keeps no file until then")
+    @Test("A download that will start over keeps no file while it waits")
     func waiting() async throws {
         let path = "/broken-for-now/\(UInt64.random(in: 0 ... .max))"
         let waiting = Task { [shelf] in try await shelf.media(shelf.server.url(path), for: .seconds(7200)) }
@@ -108,7 +108,7 @@ struct FetchTests {
         #expect(throws: MediaFailure.abandoned) { try result.get() }
     }
 
-    @Test("Nothing is tried again that would come too late")
+    @Test("A retry that would come after the limit is not made")
     func limit() async throws {
         let path = "/refused/\(UInt64.random(in: 0 ... .max))"
         await #expect(throws: MediaFailure.unreachable) {
@@ -117,7 +117,7 @@ struct FetchTests {
         expect(server.requests(for: path).count, is: 1)
     }
 
-    @Test("Where nothing is kept, media is looked at all the same")
+    @Test("A library that keeps no files still fetches and checks media")
     func notKept() async throws {
         let shelf = try Shelf({ $0.folder = "/nonexistent/media" }, keeps: false)
         let path = "/fast/not-kept.jpg"

@@ -5,9 +5,9 @@ import Testing
 
 @testable import PushmillMedia
 
-@Suite("Names of hosts")
+@Suite("Look-ups of host names")
 struct NameGateTests {
-    @Test("One asks for a host's address, the others wait, and all go when it is there")
+    @Test("One transfer looks up a host, and the others wait and go once its address is found")
     func found() {
         var gate = NameGate<Int>()
         let first = (1...3).map { gate.admit($0, to: "h") }
@@ -20,7 +20,7 @@ struct NameGateTests {
         expect(later, is: [true, false])
     }
 
-    @Test("Where one ends without an address, the next that is wanted asks")
+    @Test("If a look-up ends without an address, the next wanted transfer asks")
     func ended() {
         var gate = NameGate<Int>()
         let first = (1...5).map { gate.admit($0, to: "h") }
@@ -40,7 +40,7 @@ struct NameGateTests {
         #expect(again)
     }
 
-    @Test("Only so many ask at once; the others ask in their turn, or go when somebody has asked for them")
+    @Test("Concurrent look-ups are limited; other transfers ask in turn, or go with another's answer")
     func bounded() {
         var gate = NameGate<Int>(mostAsking: 2)
         let first = [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "c"), (6, "e"), (7, "a")].map {
@@ -55,7 +55,7 @@ struct NameGateTests {
         expect(second, is: [3, nil])
         let found = gate.found("b")
         expect(found, is: [])
-        // Nobody wants 4 any more, and 7 has to wait for its turn as it had not asked before.
+        // 4 is not wanted, and 7 has to wait for its turn, as it had not asked before.
         let third = [gate.next { $0 != 4 }, gate.next { $0 != 4 }]
         expect(third, is: [6, nil])
         let waited = gate.found("c")
@@ -64,7 +64,7 @@ struct NameGateTests {
         expect(last, is: [7, nil])
     }
 
-    @Test("A host that was found before does not wait for those that nobody answers for")
+    @Test("A host that was found before does not wait behind hosts without an answer")
     func known() {
         var gate = NameGate<Int>(mostAsking: 2)
         let first = gate.admit(1, to: "live")
@@ -74,14 +74,14 @@ struct NameGateTests {
         expect(dead, is: [true, true, false])
         let again = [5, 6].map { gate.admit($0, to: "live") }
         expect(again, is: [true, false])
-        // Its transfer did not need the address: the one that waits for it does not stand behind the others either.
+        // The transfer did not need the address. The one that waits for it does not queue behind the others either.
         gate.ended("live")
         let instead = gate.next { _ in true }
         expect(instead, is: 6)
         let more = gate.admit(7, to: "live")
         let waiting = gate.found("live")
         #expect(!more && waiting == [7])
-        // There is no more room for the others than there was.
+        // The other hosts have no more room than before.
         let early = gate.next { _ in true }
         #expect(early == nil)
         gate.ended("a")
@@ -89,12 +89,12 @@ struct NameGateTests {
         expect(next, is: 4)
     }
 
-    @Test("No address is asked for that is remembered, and none by an exchange that may not")
+    @Test("No exchange looks up a remembered address, or any address without permission")
     func remembered() throws {
         let server = try #require(MediaServer.shared)
         let waker = try Waker()
         let multiplexer = try #require(Multiplexer(waker: waker.descriptor))
-        // The server closes the connection behind it.
+        // The server closes the connection after its answer.
         let path = "/short/\(UInt64.random(in: 0 ... .max))"
         let address = try WebAddress(server.url(path, host: "localhost"), .sample("/nonexistent"))
         func exchange(names: [String] = []) throws -> Exchange {
@@ -118,7 +118,7 @@ struct NameGateTests {
         expect(run(first), is: .hasAddress)
         expect(run(try exchange()), is: .hasAddress)
         expect(server.requests(for: path).count, is: 2)
-        // As it does when it has remembered it for long.
+        // Removes the name, as libcurl does when it has remembered it for long.
         expect(run(try exchange(names: ["-localhost:\(server.port)"])), is: .needsAddress)
         expect(server.requests(for: path).count, is: 2)
     }

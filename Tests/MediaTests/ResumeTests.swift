@@ -13,7 +13,7 @@ struct ResumeTests {
     init() throws { shelf = try Shelf() }
 
     @Test(
-        "The rest is asked for, if it is still the rest of the same",
+        "After a break, only the rest is requested, and only of the same version",
         arguments: [
             ("/broken/", ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=20000- if-range=\"1\""]),
             ("/broken-in-pieces/", ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=20000- if-range=\"1\""]),
@@ -36,7 +36,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "What cannot be resumed comes anew",
+        "A download that cannot be resumed starts over",
         arguments: [
             ("/broken-unversioned/", 1), ("/broken-without-ranges/", 1), ("/broken-and-changed/", 3),
             ("/broken-and-undated/", 3),
@@ -48,11 +48,11 @@ struct ResumeTests {
         try expect(shelf.bytes(of: media), is: whole(path, version: version))
     }
 
-    @Test("A part that does not say where the whole ends is not taken for its end")
+    @Test("A part that does not tell the size of the whole does not complete a download")
     func unmeasured() async throws {
         let path = "/broken-unmeasured/\(UInt64.random(in: 0 ... .max)).jpg"
         let media = try await shelf.media(server.url(path))
-        // There is no more of it, and only the whole tells that for certain.
+        // Nothing more is left of it, and only the whole tells that for certain.
         let parts = ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=30000- if-range=\"1\"", ""]
         expect(
             server.requests(for: path).map { $0.dropFirst(path.count).prefix { $0 != "u" } }, is: parts.map { "\($0) " }
@@ -61,7 +61,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "An answer that breaks off before its body is asked for again",
+        "A request is repeated if its response breaks off before the body",
         arguments: [
             "HTTP/1.1%20103%20Early%20Hints%0D%0A%0D%0A", "HTTP/1.1%20200%20OK%0D%0AContent-Ty",
             "HTTP/1.1%20302%20Found%0D%0ALoca",
@@ -74,7 +74,7 @@ struct ResumeTests {
         expect(media.size, is: 2000)
     }
 
-    @Test("A part of something else is not put behind what was there")
+    @Test("A part of another version is not appended to a download")
     func wrong() async throws {
         let path = "/broken-and-wrong/\(UInt64.random(in: 0 ... .max)).jpg"
         await #expect(throws: MediaFailure.broken) { try await shelf.media(server.url(path)) }
@@ -83,7 +83,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "A part is the last one if it ends where the whole does, and the bytes with it",
+        "A part is the last one if it and the bytes end where the whole does",
         arguments: [
             ("bytes 10-29/30", 30, true), ("Bytes 10-29/30", 30, true), ("bytes 10-19/30", 20, false),
             ("bytes 10-29/30", 29, false), ("bytes 10-29/30", 31, false), ("bytes 10-19/20", 30, false),
@@ -96,7 +96,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "What names no part is none",
+        "A header that names no valid part is ignored",
         arguments: [
             "", "bytes", "bytes ", "bytes */30", "bytes 10-/30", "bytes -29/30", "bytes 29-10/30", "bytes 10-29",
             "bytes 10-29/30/30", "lines 10-29/30", "bytes 10-99999999999999999999/30", "bytes 10--29/30",
@@ -104,22 +104,22 @@ struct ResumeTests {
     func noParts(_ text: String) { #expect(ContentRange(text) == nil) }
 
     @Test(
-        "What brings nothing is begun again, or its rest is, before twice the patience has passed",
+        "A stalled download starts over or resumes before twice the patience has passed",
         arguments: [(0, ""), (10_000, " range=bytes=10000- if-range=\"1\"")])
     func stalled(_ count: Int, _ again: String) async throws {
         let path = "/stalls/\(UInt64.random(in: 0 ... .max)).jpg"
         let patience = Duration.seconds(6)
-        // The one of all tests may take that long to answer.
+        // The server that all tests share may take that long to answer.
         let server = try MediaServer()
         let shelf = try Shelf({ $0.allow(["127.0.0.1"], at: server) }, reach: { $0.patience = patience })
-        // Nothing is begun again after that; what comes then may take its time.
+        // Nothing starts after that limit. A download that is running by then may take its time.
         let media = try await shelf.media(server.url("\(path)?\(count)"), for: patience * 2)
         let requests = server.requests(for: "\(path)?\(count)")
         expect(requests.map { $0.drop { $0 != " " }.prefix { $0 != "u" } }, is: [" ", "\(again) "])
         try expect(shelf.bytes(of: media), is: whole(path, version: 1))
     }
 
-    /// As the server makes it.
+    /// The body as the server makes it.
     private func whole(_ path: String, version: Int) throws -> [UInt8] {
         let hash = try ContentHash()
         Array("\(path) \(version)".utf8).withUnsafeBytes { hash.add($0) }
@@ -131,7 +131,7 @@ struct ResumeTests {
         return Array(bytes.prefix(30_000))
     }
 
-    @Test("The waits grow, differ, respect the server's wish and the limit, and end where nothing comes")
+    @Test("Retry waits grow, vary, respect Retry-After and the limit, and end without progress")
     func plan() {
         let limit = Instant(nanoseconds: 60_000_000_000)
         func wait(_ plan: inout RetryPlan, progressed: Bool = false, atLeast: Int = -1, jitter: Double = 1) -> Double? {

@@ -20,7 +20,7 @@ struct SecureTests {
         }
     }
 
-    @Test("It is verified")
+    @Test("A server's certificate is verified, its name too")
     func verified() async throws {
         let server = try MediaServer(certificate: certificate.path)
         let url = server.url("/fast/secure.jpg", host: "localhost", scheme: "https")
@@ -28,13 +28,13 @@ struct SecureTests {
         await #expect(throws: MediaFailure.certificate) { try await stranger.media(url) }
         let friend = try shelf(server)
         try await expect(friend.media(url).size, is: 2000)
-        // Of the same server, under a name that its certificate does not have.
+        // The same server, under a name that its certificate does not have.
         await #expect(throws: MediaFailure.certificate) {
             try await friend.media(server.url("/fast/secure.jpg", scheme: "https"))
         }
     }
 
-    @Test("No redirect leads out of it")
+    @Test("No redirect from https to http is followed")
     func redirected() async throws {
         let server = try MediaServer(certificate: certificate.path)
         let plain = try #require(MediaServer.shared)
@@ -46,7 +46,7 @@ struct SecureTests {
         expect(plain.requests(for: path), is: [])
     }
 
-    @Test("Where HTTP/2 is spoken, many transfers share a connection", .enabled(if: MediaServer.speaksHTTP2))
+    @Test("Over HTTP/2, many transfers share a connection", .enabled(if: MediaServer.speaksHTTP2))
     func shared() async throws {
         let server = try MediaServer(certificate: certificate.path, together: 90)
         let shelf = try shelf(server)
@@ -62,7 +62,7 @@ struct SecureTests {
     }
 }
 
-/// For `localhost`, made for a test, with its key in the same file.
+/// A certificate for `localhost`, made for a test, with its key in the same file.
 private final class Certificate: Sendable {
     private let folder: TemporaryFolder
     let path: String

@@ -15,7 +15,7 @@ struct SharingTests {
     func one() async throws {
         let path = "/slow/\(UInt64.random(in: 0 ... .max)).jpg"
         let url = server.url(path)
-        // A group takes for each child as long as it has children.
+        // A task group takes, for each child, time in proportion to the number of its children.
         let tasks = (0..<100_000).map { _ in Task { [shelf] in try await shelf.media(url).name } }
         var names: Set<String> = []
         for task in tasks { names.insert(try await task.value) }
@@ -25,11 +25,11 @@ struct SharingTests {
     }
 
     @Test(
-        "URLs that are asked for at the same time are fetched at the same time, or as soon as there is room", .thorough,
+        "URLs requested at the same time are fetched at the same time, or as soon as there is room", .thorough,
         arguments: [("together", 250), ("fast", 5_000)])
     func many(_ kind: String, _ count: Int) async throws {
         let run = UInt64.random(in: 0 ... .max)
-        // An exchange waits for the server longer than those do who want all at once: nothing is asked for again later.
+        // An exchange waits for the server longer than callers that want all at once: nothing is requested again later.
         let shelf = try Shelf(reach: { $0.patience = .seconds(15) })
         let tasks = (0..<count).map { number in
             Task {
@@ -44,7 +44,7 @@ struct SharingTests {
         expect(Set(shelf.names), is: Set(media.map(\.name)))
     }
 
-    @Test("Who gives up leaves the fetch to the others")
+    @Test("A caller that gives up leaves the fetch to the others")
     func leave() async throws {
         let path = "/held/\(UInt64.random(in: 0 ... .max)).jpg"
         let url = server.url(path)
@@ -61,10 +61,10 @@ struct SharingTests {
         expect(server.requests(for: path).count, is: 1)
     }
 
-    @Test("A task that was cancelled before fetches nothing for long")
+    @Test("A task that is canceled before its request leaves no fetch behind")
     func cancelled() async throws {
         let path = "/hang-within/\(UInt64.random(in: 0 ... .max))"
-        // It does not let go of what hangs by itself.
+        // This library does not give up a hanging fetch by itself.
         let patient = try Shelf(reach: { $0.patience = .seconds(3600) })
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -73,14 +73,14 @@ struct SharingTests {
         task.cancel()
         let result = await task.result
         #expect(throws: MediaFailure.abandoned) { try result.get() }
-        // What was asked for before it has come to the server by then, if at all.
+        // A request that was made before this one has reached the server by then, if there was any.
         let later = try await patient.media(server.url("/fast/\(UInt64.random(in: 0 ... .max)).jpg"))
-        // The server does not answer while anybody waits for the other.
+        // The server does not answer while a client waits for that path.
         await #expect(throws: MediaFailure.status) { try await shelf.media(server.url("/after\(path)")) }
         expect(patient.names, is: [later.name])
     }
 
-    @Test("What is known is given without suspending, until it is old or its file is gone")
+    @Test("Media is remembered until it is old or its file is gone")
     func memory() throws {
         var memory = Memory(limit: 4)
         let media = try #require(Media(name: String(repeating: "a", count: 64) + ".png"))
@@ -98,7 +98,7 @@ struct SharingTests {
         #expect(memory.find("u", now: start) == nil)
     }
 
-    @Test("URLs are told apart by their bytes")
+    @Test("URLs are compared by their bytes, not by Unicode equivalence")
     func equivalent() throws {
         let urls = ["https://cdn.example.com/\u{E9}.jpg", "https://cdn.example.com/e\u{301}.jpg"]
         let media = try #require(Media(name: String(repeating: "a", count: 64) + ".png"))
@@ -111,7 +111,7 @@ struct SharingTests {
     }
 
     @Test(
-        "Only so much is remembered, and what is asked for again stays",
+        "The memory is bounded, and keeps what is asked for again",
         arguments: [Memory(limit: 4), Memory(bytes: 8)])
     func bounded(_ empty: Memory) throws {
         var memory = empty

@@ -8,13 +8,13 @@ import Testing
 
 @testable import PushmillMedia
 
-@Suite("The folder")
+@Suite("The media folder")
 struct StoreTests {
     private let server: MediaServer
 
     init() throws { server = try #require(MediaServer.shared) }
 
-    @Test("A full disk fails the fetch, says so in the log, and leaves nothing half", .enabled(if: SmallDisk.mayMount))
+    @Test("A full disk fails the fetch with a log line, and leaves no partial file", .enabled(if: SmallDisk.mayMount))
     func full() async throws {
         let disk = try SmallDisk()
         let shelf = try Shelf(in: disk.folder)
@@ -32,7 +32,7 @@ struct StoreTests {
     }
 
     /// (trust 15)
-    @Test("Below its floor of free space a disk is left alone, whatever is coming in")
+    @Test("Nothing is written to a disk that is below its floor of free space")
     func floor() throws {
         let folder = try TemporaryFolder()
         let available = Atomic<Int>(6_000_000)
@@ -45,21 +45,21 @@ struct StoreTests {
         let bytes = [UInt8](repeating: 0, count: 600_000)
         try bytes.withUnsafeBytes { try file.write($0) }
         available.store(5_000_000, ordering: .relaxed)
-        // It is asked again after a mebibyte.
+        // The disk is asked again after a mebibyte.
         #expect(throws: FileFailure.self) { try bytes.withUnsafeBytes { try file.write($0) } }
         #expect(throws: FileFailure.self) { try store.begin() }
         #expect(room.figures.refusals == 2 && room.figures.free == 0 && room.figures.bytes == 600_000)
         expect(folder.names.count, is: 1)
         available.store(5_000_001, ordering: .relaxed)
         _ = try store.begin()
-        // Of a large disk it is 1 GB.
+        // The floor of a large disk is 1 GB.
         let large = MediaRoom(path: folder.path, capacity: .max) { _ in (100_000_000_000, 1_000_000_001) }
         large.askDisk()
         expect(large.figures.free, is: 1)
     }
 
     /// (trust 15)
-    @Test("Files that are still coming in count, and make the oldest go")
+    @Test("Files still coming in count toward the capacity, and make the oldest media go")
     func comingIn() throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path, capacity: 1_000)
@@ -71,7 +71,7 @@ struct StoreTests {
             try bytes.withUnsafeBytes { try file.write($0) }
             expect(store.tidy(age: .seconds(3600), capacity: 1_000), is: [name(0)])
             expect(store.room.figures.bytes, is: 800)
-            // Nor does what is coming in alone grow beyond it.
+            // Nor may incoming files alone exceed the capacity.
             let other = try store.begin()
             try bytes.withUnsafeBytes { try other.write($0) }
             #expect(throws: FileFailure.self) { try bytes.withUnsafeBytes { try other.write($0) } }
@@ -80,7 +80,7 @@ struct StoreTests {
         expect(folder.names, is: [name(1)])
     }
 
-    @Test("What comes in while the folder is counted makes for the next count")
+    @Test("Bytes that come in during a count contribute to triggering the next count")
     func comingInMeanwhile() throws {
         let room = MediaRoom(path: "/", capacity: 5_000) { _ in nil }
         let told = Atomic<Int>(0)
@@ -95,7 +95,7 @@ struct StoreTests {
     }
 
     /// (trust 15)
-    @Test("Media that comes again is counted once")
+    @Test("Media that is stored again is counted once")
     func again() throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path)
@@ -110,19 +110,19 @@ struct StoreTests {
     }
 
     /// (trust 7)
-    @Test("Folders that are made for media are their owner's alone, whatever the process's mask is")
+    @Test("Folders made for media are accessible to their owner alone, whatever the process's umask")
     func modes() throws {
         let folder = try TemporaryFolder()
         let store = try withoutFileMask { try MediaFolder(path: "\(folder.path)/var/media") }
         try expect(folder.mode(of: "var"), is: 0o700)
         try expect(folder.mode(of: "var/media"), is: 0o700)
-        // Others read its files where somebody has made the folder for them.
+        // Others may read its files, if an operator has made the folder accessible to them.
         let file = try withoutFileMask { try store.begin() }
         try file.name("whole")
         try expect(folder.mode(of: "var/media/whole"), is: 0o644)
     }
 
-    @Test("A folder that goes is an error until it is there again")
+    @Test("A missing folder is an error until it exists again")
     func missing() async throws {
         let folder = try TemporaryFolder()
         let path = "\(folder.path)/media"
@@ -137,7 +137,7 @@ struct StoreTests {
         rmdir(path)
     }
 
-    @Test("A folder that cannot be made keeps the service from starting")
+    @Test("A library does not start if its folder cannot be made")
     func unusable() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("", to: "file")
@@ -146,7 +146,7 @@ struct StoreTests {
         }
     }
 
-    @Test("A file has no name of its own before it is whole, and none when it is given up")
+    @Test("A file gets its own name only once it is whole, and is removed if it is given up")
     func partial() throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path)
@@ -161,7 +161,7 @@ struct StoreTests {
         expect(folder.names, is: ["whole"])
     }
 
-    @Test("No more files are open than the process has room for, those that wait for the disk among them")
+    @Test("The folder opens no more files than its limit, including those that wait for the disk")
     func room() throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path, files: 2)
@@ -179,7 +179,7 @@ struct StoreTests {
         for _ in 0..<3 { _ = try store.begin() }
     }
 
-    /// A name of media, by its first digit.
+    /// A name of media that consists of the digit.
     private func name(_ digit: Int) -> String { String(repeating: "\(digit)", count: 64) + ".png" }
 
     private func write(_ name: String, _ size: Int, used: Int, in folder: TemporaryFolder) throws {
@@ -187,7 +187,7 @@ struct StoreTests {
         try folder.setTime(of: name, used)
     }
 
-    @Test("What was not used for long goes, then what was not used for the longest; nothing else does")
+    @Test("Tidying removes old media and partial files, then the least recently used, and nothing else")
     func tidy() throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path)
@@ -198,7 +198,7 @@ struct StoreTests {
         try write(".partial-new", 1000, used: now - 7000, in: folder)
         try write(".partial-old", 1000, used: now - 7300, in: folder)
         expect(store.tidy(age: .seconds(450), capacity: 1_000_000, now: now), is: [name(5)])
-        // A thousand of them are of the file that is coming in.
+        // The file that is coming in takes 1000 bytes of the capacity.
         expect(store.tidy(age: .seconds(450), capacity: 1250, now: now), is: [name(2), name(3), name(4)])
         expect(
             Set(folder.names),
@@ -207,7 +207,7 @@ struct StoreTests {
             ])
     }
 
-    @Test("What a process that died has left goes when the next one begins")
+    @Test("A new library removes partial files of a process that died")
     func begun() async throws {
         let folder = try TemporaryFolder()
         try write(".partial-dead", 100, used: time(nil) - 3 * 3600, in: folder)
@@ -217,7 +217,7 @@ struct StoreTests {
         withExtendedLifetime(shelf) {}
     }
 
-    @Test("A folder that cannot be read now is not taken for an empty one")
+    @Test("A folder that cannot be read is not taken for an empty one")
     func unreadable() throws {
         let folder = try TemporaryFolder()
         let path = "\(folder.path)/media"
@@ -229,7 +229,7 @@ struct StoreTests {
         expect(store.room.figures.bytes, is: 300)
     }
 
-    @Test("What a clock that was ahead has left is as old as its first look")
+    @Test("Files dated in the future age from when they are first seen")
     func ahead() throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path)
@@ -242,7 +242,7 @@ struct StoreTests {
         expect(store.tidy(age: .seconds(10_000), capacity: 1_000, now: now + 10_001), is: [name(0)])
     }
 
-    @Test("What a clock that was ahead has left goes at once where there is too much of it")
+    @Test("Files dated in the future are removed at once if they exceed the capacity")
     func aheadOfCapacity() throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path)
@@ -252,7 +252,7 @@ struct StoreTests {
         expect(folder.names.count, is: 1)
     }
 
-    @Test("Files of absurd times and sizes do no harm", .enabled(if: SmallDisk.mayMount))
+    @Test("Files with absurd times and sizes do no harm", .enabled(if: SmallDisk.mayMount))
     func absurd() throws {
         let disk = try SmallDisk()
         let store = try MediaFolder(path: disk.folder.path)
@@ -265,7 +265,7 @@ struct StoreTests {
         expect(disk.folder.names, is: [".partial-0", ".partial-1"])
     }
 
-    @Test("What has been used since it was listed stays, as does what has come under its name")
+    @Test("A file that was used or replaced since it was listed is not removed")
     func used() throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path)
@@ -280,7 +280,7 @@ struct StoreTests {
         #expect(store.remove(entries[2]))
     }
 
-    @Test("What is too much goes at the start, what comes makes room for itself, and what went for it is told")
+    @Test("Excess media goes at the start, new media displaces old, and what went is reported")
     func care() async throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path, capacity: 150)
@@ -298,17 +298,17 @@ struct StoreTests {
         #expect(folder.names.contains(name(2)) && !folder.names.contains(name(1)))
     }
 
-    @Test("What the folder has lost is found out when it is used, and fetched again")
+    @Test("Media that the folder has lost is noticed at its next use, and fetched again")
     func lost() async throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path)
         let requests = Requests()
         let media = try #require(Media(name: name(0)))
-        /// The fetch that is to be started for it; nil where it is known.
+        /// The fetch to be started for the URL; nil if its media is known.
         func join() -> Fetch? { requests.join("u", as: 0, until: .never, now: .past) { _ in } }
         requests.end(try #require(join()), .success(media), now: .past)
         try write(media.name, 100, used: 1000, in: folder)
-        // One after the other: what tells comes last.
+        // The folder handles touches in order: the one that resumes comes last.
         func touch(_ lost: Media) async {
             await withCheckedContinuation { continuation in
                 store.touch(media) { requests.forget([media.name]) }

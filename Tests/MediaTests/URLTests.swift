@@ -20,7 +20,7 @@ struct URLTests {
     }
 
     @Test(
-        "Only https, only hosts that are named, nobody's credentials",
+        "Only https URLs of allowed hosts, without credentials, are accepted",
         arguments: [
             ("https://cdn.example.com/a.jpg", nil), ("https://CDN.example.COM:443/a?b#c", nil),
             ("https://cdn.example.com:8443/a", .forbiddenHost), ("https://a.img.example:8443/", nil),
@@ -53,17 +53,17 @@ struct URLTests {
     }
 
     @Test(
-        "A URL is no longer than servers take",
+        "A URL longer than 8192 bytes is malformed",
         arguments: [(8192, nil), (8193, .malformedURL)] as [(Int, MediaFailure?)])
     func length(_ length: Int, _ expected: MediaFailure?) {
         let start = "https://cdn.example.com/"
         expect(failure(start + String(repeating: "a", count: length - start.utf8.count)), is: expected)
-        // What is not sent has to be remembered all the same.
+        // A fragment is not sent, but has to be remembered all the same.
         expect(failure(start + "#" + String(repeating: "a", count: length - start.utf8.count - 1)), is: expected)
     }
 
     @Test(
-        "A server is a host and a port",
+        "A URL's server is its host in lowercase, and its port",
         arguments: [
             ("https://CDN.example.com/a", "cdn.example.com:443"), ("http://cdn.example.com/a", "cdn.example.com:80"),
             ("https://cdn.example.com:0443/a", "cdn.example.com:443"), ("https://[::1]:8/", "[::1]:8"),
@@ -74,11 +74,11 @@ struct URLTests {
         try expect(WebAddress(url, settings).server, is: server)
     }
 
-    @Test("http has to be allowed")
+    @Test("Plain http is accepted if the settings allow it")
     func plain() { #expect(failure("http://cdn.example.com/a.jpg") { $0.allowsHTTP = true } == nil) }
 
     @Test(
-        "The first bytes tell what it is, and nothing else does",
+        "The first bytes alone tell a media type",
         arguments: [
             ([0xFF, 0xD8, 0xFF, 0xE1], .jpeg), ([0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10], .png),
             (Array("GIF89a".utf8), .gif), (Array("GIF88a".utf8), nil), (Array("FORM1234AIFC".utf8), .aiff),

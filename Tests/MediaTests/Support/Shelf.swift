@@ -44,7 +44,7 @@ final class Shelf: Sendable {
         try await library.media(at: url, until: TimeSource.system.now + patience)
     }
 
-    /// The server holds the path until then.
+    /// Lets the server go on with a path that it holds.
     func release(_ path: String) async {
         await #expect(throws: MediaFailure.status) { try await media(server.url("/release\(path)")) }
     }
@@ -65,7 +65,7 @@ extension MediaSettings {
         return settings
     }
 
-    /// These hosts, with the port of the server.
+    /// Allows these hosts, with the port of the server.
     mutating func allow(_ names: [String], at server: MediaServer?) {
         hosts += names.compactMap { HostPattern("\($0):\(server?.port ?? 0)") }
     }
