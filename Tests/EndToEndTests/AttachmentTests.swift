@@ -84,7 +84,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "On a full disk, notifications leave in time with a note, and with media once there is room",
+            "On a full disk, notifications leave in time with a note, later with media again",
             .enabled(if: SmallDisk.mayMount))
         func full() async throws {
             let disk = try SmallDisk()
@@ -96,7 +96,7 @@ extension EndToEnd {
             expect(disk.folder.names.count, is: 1)
         }
 
-        @Test("Without the media folder, notifications leave in time with a note, with media once it is back")
+        @Test("Without the media folder, notifications leave in time with a note, later with media again")
         func gone() async throws {
             try await loseAndRegain(media.path, "No such file or directory") { [media] in
                 expect(mkdir(media.path, 0o700), is: 0)

@@ -31,7 +31,7 @@ extension EndToEnd {
                 try await scene.feeder.publish([(key: "anna", value: Array(payload.utf8))])
             }
 
-            /// Publishes one event after the other until the text is this one.
+            /// Publishes events one by one until the text is this one.
             func expect(_ text: String) async throws {
                 for _ in 0..<1000 {
                     let before = reader.all.count
@@ -216,7 +216,7 @@ extension EndToEnd {
             expect(contacts.count, is: (isAnew ? 100 : 101))
         }
 
-        /// Reads the topic to its end, and gives the contacts as lines.
+        /// Reads the topic to its end, and returns the contacts as lines.
         private static func follow(_ topic: String, _ brokers: Brokers, _ path: String) throws -> [Substring] {
             let state = try StateFile(path: path, access: .alone)
             let log = Log()

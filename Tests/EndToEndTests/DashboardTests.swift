@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
     @Suite("Metrics that the deployment uses")
     struct DashboardTests {
-        /// The top of the repository.
+        /// The root of the repository.
         private static let top = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
 
         @Test(

@@ -32,7 +32,7 @@ extension EndToEnd {
         }
 
         /// (trust 18)
-        @Test("A commit by a release too new to read holds up only its partition and stays unchanged")
+        @Test("A commit in an unknown newer format is left unchanged and holds up only its partition")
         func newer() async throws {
             try await Scene.play(partitions: 2) { scene in
                 let events = Event.series(200, keys: 50)
@@ -98,9 +98,8 @@ extension EndToEnd {
             .enabled(if: Brokers.areMock, "others keep more than 5 MB of a partition"))
         func gap() async throws {
             try await Scene.play(partitions: 1, outputPartitions: 4) { scene in
-                // At most 100 are in flight. Once all but one have ended, there is room again, and that one still
-                // waits. librdkafka must prefetch nothing beyond the record without room, or it would hold what is
-                // lost.
+                // At most 100 are in flight. Once all but one have ended, there is room again, and that one waits on.
+                // librdkafka must prefetch nothing beyond the record without room, or it would hold what is lost.
                 let folder = try TemporaryFolder()
                 let all = try folder.write("", to: "all")
                 let last = try folder.write("", to: "last")

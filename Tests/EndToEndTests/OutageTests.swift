@@ -213,7 +213,7 @@ extension EndToEnd {
         }
     }
 
-    @Suite("Brokers that refuse what is too large", .disabled(if: Brokers.areMock, "the mock cluster takes any size"))
+    @Suite("Brokers that refuse oversized records", .disabled(if: Brokers.areMock, "the mock cluster takes any size"))
     struct SizeTests {
         @Test("If a batch is refused for its size, only the oversized record becomes a dead letter")
         func tooLarge() async throws {

@@ -9,7 +9,7 @@ import Testing
 extension EndToEnd {
     @Suite("Whether a service is ready")
     struct ReadinessTests {
-        @Test("A service is alive at once, ready once it has joined, and its lag drops to zero")
+        @Test("A service is alive at once, ready after joining, and its lag drops to zero")
         func readiness() async throws {
             try await Scene.play(partitions: 2) { scene in
                 // LEADER_NOT_AVAILABLE: keeps the service from joining until the test has asked it.

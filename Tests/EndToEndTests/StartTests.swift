@@ -239,7 +239,7 @@ extension EndToEnd {
         }
 
         // (trust 13)
-        @Test("A certificate missing at the start, or removed while waiting for brokers, does not end the service")
+        @Test("A certificate that is missing, or removed during the wait, does not end the service")
         func certificate() async throws {
             let folder = try TemporaryFolder()
             let file = folder.path + "/ca.pem"

@@ -146,7 +146,7 @@ struct ClientTests {
         return try #require(record)
     }
 
-    @Test("A partition's range is told, and the query times out if brokers are down")
+    @Test("A query returns a partition's range, and times out if brokers are down")
     func range() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)

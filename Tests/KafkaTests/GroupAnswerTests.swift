@@ -67,7 +67,7 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
-    @Test("Committed offsets are asked for again until the coordinator tells them")
+    @Test("Committed offsets are asked for again until the coordinator returns them")
     func committedLater() throws {
         let peer = try Peer()
         let member = try member(peer)
@@ -141,7 +141,7 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
-    @Test("A wake-up, even an earlier one, an event or a wanted record ends a wait")
+    @Test("A wait ends at a wake-up, even an earlier one, an event, or a wanted record")
     func wakes() async throws {
         let peer = try Peer()
         let member = try member(peer)

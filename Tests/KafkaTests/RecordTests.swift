@@ -121,7 +121,7 @@ struct RecordTests {
         bare.destroy()
     }
 
-    /// Austin Appleby's MurmurHash2 with Kafka's seed, as the protocol's other clients have it.
+    /// Austin Appleby's MurmurHash2 with Kafka's seed, as other Kafka clients use it.
     private func murmur2(_ data: [UInt8]) -> UInt32 {
         let (m, r): (UInt32, UInt32) = (0x5bd1_e995, 24)
         var h = 0x9747_b28c ^ UInt32(data.count)

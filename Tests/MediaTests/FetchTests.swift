@@ -34,7 +34,7 @@ struct FetchTests {
     }
 
     @Test(
-        "A fetch that fails tells its reason, and leaves no file and no log line",
+        "A failed fetch reports its reason, and leaves no file and no log line",
         arguments: [
             ("/nowhere", .status), ("/page/a", .unsupportedType), ("/packed/a", .unsupportedType),
             ("/empty/a", .unsupportedType), ("/short/a", .broken), ("/broken-for-good/a", .broken),
@@ -66,7 +66,7 @@ struct FetchTests {
         expect(server.requests(for: path).count, is: 1)
     }
 
-    @Test("A request tells nothing about users and asks for unencoded bytes")
+    @Test("A request reveals nothing about users and asks for unencoded bytes")
     func headers() async throws {
         _ = try await shelf.media(server.url("/fast/headers.jpg"))
         expect(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Look-ups of host names")
 struct NameGateTests {
-    @Test("One transfer looks up a host, and the others wait and go once its address is found")
+    @Test("One transfer looks up a host, and the others wait until its address is found")
     func found() {
         var gate = NameGate<Int>()
         let first = (1...3).map { gate.admit($0, to: "h") }

@@ -48,11 +48,11 @@ struct ResumeTests {
         try expect(shelf.bytes(of: media), is: whole(path, version: version))
     }
 
-    @Test("A part that does not tell the size of the whole does not complete a download")
+    @Test("A part without the size of the whole does not complete a download")
     func unmeasured() async throws {
         let path = "/broken-unmeasured/\(UInt64.random(in: 0 ... .max)).jpg"
         let media = try await shelf.media(server.url(path))
-        // Nothing more is left of it, and only the whole tells that for certain.
+        // Nothing is left of it, which only a request for the whole tells for certain.
         let parts = ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=30000- if-range=\"1\"", ""]
         expect(
             server.requests(for: path).map { $0.dropFirst(path.count).prefix { $0 != "u" } }, is: parts.map { "\($0) " }
@@ -83,7 +83,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "A part is the last one if it and the bytes end where the whole does",
+        "A part is the last one if it and the bytes end with the whole",
         arguments: [
             ("bytes 10-29/30", 30, true), ("Bytes 10-29/30", 30, true), ("bytes 10-19/30", 20, false),
             ("bytes 10-29/30", 29, false), ("bytes 10-29/30", 31, false), ("bytes 10-19/20", 30, false),

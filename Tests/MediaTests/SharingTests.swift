@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushmillMedia
 
-@Suite("Sharing")
+@Suite("Sharing fetches")
 struct SharingTests {
     private let shelf: Shelf
     private var server: MediaServer { shelf.server }
@@ -25,7 +25,7 @@ struct SharingTests {
     }
 
     @Test(
-        "URLs requested at the same time are fetched at the same time, or as soon as there is room", .thorough,
+        "URLs requested together are fetched together, or as soon as there is room", .thorough,
         arguments: [("together", 250), ("fast", 5_000)])
     func many(_ kind: String, _ count: Int) async throws {
         let run = UInt64.random(in: 0 ... .max)

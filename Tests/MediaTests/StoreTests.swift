@@ -146,7 +146,7 @@ struct StoreTests {
         }
     }
 
-    @Test("A file gets its own name only once it is whole, and is removed if it is given up")
+    @Test("A file is named only once it is whole, and is removed if it is given up")
     func partial() throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path)
@@ -280,7 +280,7 @@ struct StoreTests {
         #expect(store.remove(entries[2]))
     }
 
-    @Test("Excess media goes at the start, new media displaces old, and what went is reported")
+    @Test("Excess media goes at the start, new media displaces old, and both removals are reported")
     func care() async throws {
         let folder = try TemporaryFolder()
         let store = try MediaFolder(path: folder.path, capacity: 150)

@@ -3,7 +3,7 @@ struct Event: Hashable, Sendable {
     let key: String
     let number: Int
 
-    /// A notification whose chain runs.
+    /// The payload of a notification that runs through the chain.
     var payload: [UInt8] { Array(#"{"n":\#(number),"aps":{"mutable-content":1,"alert":"hello"}}"#.utf8) }
 
     /// Each recipient gets its events in turn; one in `every` is marked.

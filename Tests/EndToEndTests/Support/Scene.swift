@@ -63,7 +63,7 @@ final class Scene: Sendable {
         return try startAsIs(configuration)
     }
 
-    /// Starts a service with its own defaults where the configuration says nothing.
+    /// Starts a service with its own defaults for all that the configuration leaves out.
     func startAsIs(_ configuration: ServiceConfiguration) throws -> ServiceProcess {
         try services.withLock { services in
             let file = try folder.write(text(of: configuration), to: "service-\(services.count).yaml")
@@ -85,7 +85,7 @@ final class Scene: Sendable {
 
     func rewrite(_ text: String) throws { try folder.write(text, to: "service-0.yaml") }
 
-    /// Puts a pipe that nobody writes to in the place of the configuration file of the only service.
+    /// Replaces the configuration file of the only service by a pipe without a writer.
     func replaceConfigurationByPipe() throws {
         let file = "\(folder.path)/service-0.yaml"
         try #require(unlink(file) == 0 && mkfifo(file, 0o600) == 0)
@@ -123,7 +123,7 @@ final class Scene: Sendable {
         try TopicReader(brokers, topic: output, partitions: outputPartitions) { OutputValue($0) }
     }
 
-    /// Runs another command with the configuration of the service that was started last; gives what it printed.
+    /// Runs another command with the configuration of the service that was started last; returns what it printed.
     func run(_ command: [String], expecting code: Int32 = 0) async throws -> [Substring] {
         let file = "\(folder.path)/service-\(services.withLock { $0.count } - 1).yaml"
         let process = try ServiceProcess(command + ["--config", file])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushmillStores
 
-@Suite("Contacts as the copy of partitions of a topic")
+@Suite("Contacts as a copy of a topic's partitions")
 struct CoPartitionedContactsTests {
     private static let now: Int64 = 1_700_000_000_000
     private static let hour: Int64 = 3_600_000

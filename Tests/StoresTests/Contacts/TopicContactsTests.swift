@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushmillStores
 
-@Suite("Contacts as the copy of a topic")
+@Suite("Contacts as a copy of a topic")
 struct TopicContactsTests {
     private static let now: Int64 = 1_700_000_000_000
 

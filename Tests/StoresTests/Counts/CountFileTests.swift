@@ -73,7 +73,7 @@ struct CountFileTests {
         expect(read(file, 1...2), is: [1: one, 2: two])
     }
 
-    @Test("A later opening of a file takes it over, and the earlier owner writes nothing more")
+    @Test("A later opening takes a file over, and the earlier owner writes nothing more")
     func owners() throws {
         let earlier = try open()
         #expect(earlier.write(rows([(1, one)]), at: position(1)))
@@ -87,7 +87,7 @@ struct CountFileTests {
         expect(read(try open(), 1...2), is: [1: two])
     }
 
-    @Test("If two owners find no file, one makes it, and the other takes it over by reopening")
+    @Test("If two owners find no file, one makes it, and the other's reopening takes it over")
     func makers() throws {
         let (first, second) = (try open(), try open())
         #expect(second.write(rows([(1, one)]), at: position(1)) && !second.isTaken)
@@ -188,7 +188,7 @@ struct CountFileTests {
     }
 
     @Test(
-        "A file that a full disk keeps from opening is dropped, and remade once there is room",
+        "A file that a full disk keeps from opening is dropped, and later remade",
         .enabled(if: SmallDisk.mayMount), arguments: [true, false])
     func fullDisk(isClosed: Bool) throws {
         let disk = try SmallDisk()
@@ -211,7 +211,7 @@ struct CountFileTests {
         withExtendedLifetime(former) {}
     }
 
-    @Test("A file for which no descriptor is left is dropped, and remade once there is one")
+    @Test("A file for which no descriptor is left is dropped, and later remade")
     func descriptors() throws {
         #expect(try open(partition: 1).write(rows([(1, one)]), at: position(9)))
         let folder = try CountFolder(path: path, cluster: "c", changelog: "badges", mostConnections: 1)

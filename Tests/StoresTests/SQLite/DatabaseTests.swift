@@ -60,7 +60,7 @@ struct DatabaseTests {
         expect(echo.text(1), is: "blob")
     }
 
-    @Test("Every commit is on the disk when it returns")
+    @Test("A database uses WAL and full sync: commits are on the disk when they return")
     func durability() throws {
         let database = try Database.open(path: folder.stateFile)
         for (pragma, value) in [("journal_mode", "wal"), ("synchronous", "2")] {

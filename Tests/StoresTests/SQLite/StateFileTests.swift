@@ -52,7 +52,7 @@ struct StateFileTests {
         #expect(try version.step() && version.integer(0) == Int64(next))
     }
 
-    @Test("A copy that is too new or damaged is set aside and replaced by an empty one", arguments: [true, false])
+    @Test("A damaged or too new copy is set aside and replaced by an empty one", arguments: [true, false])
     func setAside(isNewer: Bool) throws {
         if isNewer {
             _ = try StateFile(path: folder.stateFile, access: .alone)
@@ -70,7 +70,7 @@ struct StateFileTests {
         expect(isNewer, is: ((try? Database.open(path: "\(folder.stateFile).aside-1")) != nil))
     }
 
-    @Test("A copy with damage behind its first page is set aside and replaced by an empty one")
+    @Test("A copy damaged beyond its first page is set aside and replaced by an empty one")
     func damagedPages() throws {
         _ = try StateFile(path: folder.stateFile, access: .alone)
         try Database.open(path: folder.stateFile).execute("INSERT INTO contact VALUES (-1, 'anna', 'c1', 'Zoë')")
