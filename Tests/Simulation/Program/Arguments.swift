@@ -5,16 +5,16 @@ import Glibc
 struct Arguments {
     var seconds = 60
     var seed: UInt64 = 0
-    /// Runs at most; 0 for as many as there is time for.
+    /// The most runs; 0 for as many as time allows.
     var runs = 0
     var jobs = 2
     var fault: PlantedFault?
-    /// What befalls each run, and how many events it has.
+    /// How many faults each run has, and how many events.
     var faults = 20
     var events = 200
     var showsHistory = false
     var showsTeeth = false
-    /// Every so many seeds are this process's.
+    /// This process runs every seed that is this far from the one before.
     var stride: UInt64 = 1
     var isWorker = false
 
@@ -64,7 +64,7 @@ struct Arguments {
 
 func tell(_ line: String) { say(line + "\n") }
 
-/// Writes at once: who reads wants to know of the run that is under way.
+/// Writes without buffering: the reader follows the run that is under way.
 func say(_ text: String, to descriptor: Int32 = 1) {
     var text = text
     text.withUTF8 { bytes in
@@ -77,7 +77,7 @@ func say(_ text: String, to descriptor: Int32 = 1) {
     }
 }
 
-/// Seconds of a clock that nobody sets.
+/// A monotonic clock, in seconds.
 func monotonicSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

@@ -2,7 +2,7 @@ import PushmillEngine
 import Glibc
 import PushmillSimulation
 
-/// Spreads seeds over processes, so that one that traps or never ends is a finding like any other.
+/// Spreads seeds over processes: a process that traps or hangs is a finding like any other.
 struct Search {
     private static let longestRun = 30.0
     private let arguments: Arguments
@@ -21,12 +21,12 @@ struct Search {
         tell(
             "\(result.runs) runs, \(Int(Double(result.runs) / max(minutes, 1e-9))) a minute, "
                 + "\(result.findings.count) with findings")
-        // Where no run has come to its end, nothing was looked at.
+        // If no run came to its end, nothing was checked.
         return result.findings.isEmpty && result.runs > 0 ? 0 : 1
     }
 
-    /// Each planted fault, or the one that is named, until it is found. What is found without any is not counted: neither
-    /// a seed of which something is, nor more of a kind than there are without the fault anyway.
+    /// Runs each planted fault, or the one that is named, until it is found. Findings that also occur without a fault
+    /// do not count: neither those of a seed that has one anyway, nor a kind that is no more frequent with the fault.
     private func showTeeth() -> Int32 {
         let runs = arguments.runs == 0 ? 2000 : arguments.runs
         let base = search(fault: nil, seconds: 3600, runs: runs) { _ in false }
@@ -57,7 +57,7 @@ struct Search {
         var runs = 0
         var findings: [(seed: UInt64, text: String)] = []
 
-        /// What a finding says without its numbers.
+        /// The text of a finding without its numbers.
         private static func kind(of text: String) -> String {
             let words = text.split(separator: " ").map { $0.contains(where: \.isNumber) ? "#" : String($0) }
             return words.joined(separator: " ").prefix { $0 != ":" && $0 != "(" }.description
@@ -75,7 +75,7 @@ struct Search {
             findings.first { Self.kind(of: $0.text) == kind }
         }
 
-        /// A kind of which the other has clearly more than this, which is without its fault.
+        /// A kind that is clearly more frequent in `other`, with the planted fault, than in this result without it.
         func standsOut(_ other: Result) -> String? {
             let known = kinds()
             let counted = other.kinds(without: Set(findings.map(\.seed)))

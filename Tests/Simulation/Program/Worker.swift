@@ -2,13 +2,13 @@ import PushmillEngine
 import Glibc
 import PushmillSimulation
 
-/// Runs seeds one after another and says so line by line: `run SEED`, `found SEED TEXT`, `done SEED DIGEST`.
+/// Runs seeds one after another and reports line by line: `run SEED`, `found SEED TEXT`, `done SEED DIGEST`.
 struct Worker {
     private let arguments: Arguments
 
     init(_ arguments: Arguments) { self.arguments = arguments }
 
-    /// With the fault that is to be planted.
+    /// Runs the body with the planted fault that the arguments name, if any.
     private func plant(_ body: () -> Int32) -> Int32 {
         #if PLANTED_FAULTS
             PlantedFault.$planted.withValue(arguments.fault) { body() }
@@ -34,7 +34,7 @@ struct Worker {
         return 0
     }
 
-    /// One seed's history, for people.
+    /// Prints one seed's history.
     func showHistory() -> Int32 { plant { tellSeed() } }
 
     private func tellSeed() -> Int32 {

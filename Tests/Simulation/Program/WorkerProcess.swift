@@ -1,6 +1,6 @@
 import Glibc
 
-/// A process that runs seeds, and what it says.
+/// A child process that runs seeds, and its output.
 final class WorkerProcess {
     private(set) var descriptor: Int32 = -1
     private(set) var running: UInt64?
@@ -19,7 +19,7 @@ final class WorkerProcess {
         self.options = options
     }
 
-    /// Goes on behind the seed that was last begun. A process is good for some thousand runs: what it leaks ends with it.
+    /// Continues after the seed that was begun last. A process does at most 2000 runs: what it leaks ends with it.
     func start(seconds: Int) {
         var words = ["/proc/self/exe", "--worker", "--seed", "\(next)", "--stride", "\(stride)", "--runs", "2000"]
         words += ["--seconds", "\(seconds)"]

@@ -1,17 +1,17 @@
-/// Follows one partition's log, as a reader of what is committed.
+/// Follows one partition's log and reads what is committed.
 package final class LogReader: LogWatcher {
     package enum Delivery {
         case records([PartitionLog.Entry])
-        /// Everything before the offset was read. Not whole: an open transaction stands before the log's end.
+        /// Everything before the offset was read. `isWhole` is false if an open transaction lies before the log's end.
         case end(Int64, isWhole: Bool)
-        /// The log does not hold the offset that was to be read: nothing more comes.
+        /// The log does not hold the offset that was to be read. Nothing more is delivered.
         case outOfLog
     }
 
     package let log: PartitionLog
     package private(set) var next: Int64 = 0
     package private(set) var isRunning = false
-    /// Grows with each start and stop: what was asked before is void.
+    /// Grows with each start and stop, which makes earlier requests void.
     package private(set) var version = 0
     private var isAsking = false
     private var isStale = false
@@ -36,7 +36,7 @@ package final class LogReader: LogWatcher {
         self.deliver = deliver
     }
 
-    /// From that offset on; -2 is the log's start, -1 its end.
+    /// Reads from that offset on; -2 is the log's start, -1 its end.
     package func start(at offset: Int64) {
         stop()
         next = offset
@@ -54,7 +54,7 @@ package final class LogReader: LogWatcher {
         log.unwatch(self)
     }
 
-    /// There is room again.
+    /// Called when there is room again.
     package func goOn() { if isRunning, isStale, !isAsking { ask() } }
 
     package func logChanged(_ log: PartitionLog) {
@@ -68,7 +68,7 @@ package final class LogReader: LogWatcher {
         isAsking = true
         isStale = false
         let version = version
-        // A process that is frozen asks nothing.
+        // A frozen process sends no request.
         node.after(20_000) { [weak self] in
             guard let self, self.version == version else { return }
             send(version)
@@ -102,7 +102,7 @@ package final class LogReader: LogWatcher {
             let version = version
             node.after(.milliseconds(50)) { [weak self] in
                 guard let self, self.version == version, isRunning, !isAsking else { return }
-                // The leader's return is told.
+                // If the leader is unavailable, `logChanged` reports its return.
                 if !log.isLeaderAway { ask() }
             }
         case .outOfLog:

@@ -1,8 +1,8 @@
 import PushmillEngine
 package import PushmillKafka
 
-/// A consumer's place in its group, as librdkafka keeps it: joins, syncs, and waits for the application's answer to each
-/// assignment and revocation before it goes on.
+/// A consumer's membership in its group, as librdkafka handles it: joins, syncs, and waits for the application's answer
+/// to each assignment and revocation before it continues.
 package final class Membership: GroupClient {
     package enum State: Sendable { case out, joining, syncing, stable, fenced, leaving, left }
 
@@ -15,13 +15,13 @@ package final class Membership: GroupClient {
     package private(set) var generation = -1
     package private(set) var owned: [TopicPartition] = []
     private var unanswered = Unanswered.nothing
-    /// To be assigned when what is revoked was given back.
+    /// Assigned once the revoked partitions are given back.
     private var added: [TopicPartition] = []
     private var wantsRejoin = false
-    /// In which it was told last what is its own: that goes with a join.
+    /// The generation in which the member last learned its assignment. Sent with each join.
     private var toldGeneration = -1
     private var isLossPending = false
-    /// By which the group had it when it told what is its own.
+    /// The member ID that the application knows: the one at the last assignment.
     private var toldID: Int?
     private var isBeating = false
     private var attempt = 0
@@ -30,7 +30,7 @@ package final class Membership: GroupClient {
     private let node: Node
     package let connection: Connection
     private let instance: String?
-    /// It is static, and is told of no loss while the group is rebalanced, as librdkafka has it.
+    /// A static member. As in librdkafka, it is told of no loss while the group rebalances.
     package var isStatic: Bool { instance != nil }
     private let tell: (ConsumerEvent) -> Void
 
@@ -45,9 +45,9 @@ package final class Membership: GroupClient {
 
     package var hasLeft: () -> Void = {}
     private var isGone: Bool { state == .left || state == .leaving || state == .fenced }
-    /// While it joins it sends no heartbeats.
+    /// A member that is joining sends no heartbeats.
     package var isReachable: Bool { node.isReachable && state == .stable }
-    /// The application does not know its name yet.
+    /// The application does not know the new member ID yet.
     package var isRenamed: Bool { toldID.map { $0 != id } ?? false }
     package var isJoining: Bool { state == .joining || state == .syncing }
     private var session: UInt64 { node.cluster.group.timing.session }
@@ -66,7 +66,7 @@ package final class Membership: GroupClient {
             guard let self, number == attempt, state == .joining else { return }
             joined(answer)
         }
-        // A connection that breaks under the request is noticed before its patience ends.
+        // A connection that breaks during the request is noticed before `patience` ends.
         node.after(.milliseconds(700)) { [weak self] in self?.tryAgain(number) }
     }
 
@@ -87,7 +87,7 @@ package final class Membership: GroupClient {
             join()
         case .fenced: lose(isFenced: true)
         case .unknownMember where isStatic:
-            // It asks again without a name, is given another, and is told of no loss.
+            // A static member joins again without an ID, gets another one, and is told of no loss.
             id = nil
             state = .out
             join()
@@ -126,7 +126,7 @@ package final class Membership: GroupClient {
         let revoked = owned.filter { !partitions.contains($0) }
         added = partitions.filter { !owned.contains($0) }
         if let toldID, toldID != id, !owned.isEmpty {
-            // At least once it repeats what it has published since.
+            // At least once, the shard repeats what it has published since.
             node.cluster.witness?.expelled()
             tell(.renamed)
         }
@@ -161,7 +161,7 @@ package final class Membership: GroupClient {
         goOn()
     }
 
-    /// As `OwnerWatch` does it.
+    /// Like `OwnerWatch`.
     private func lookForOwners(_ seen: Set<TopicPartition> = [], count: Int = 0) {
         node.after(.seconds(2)) { [weak self] in
             guard let self, !isGone else { return }
@@ -173,7 +173,7 @@ package final class Membership: GroupClient {
                 guard !unowned.isEmpty else { return }
                 let count = unowned == seen ? count + 1 : 1
                 guard count == 4 else { return lookForOwners(unowned, count: count) }
-                // Its client waits for the end of a rebalance with it.
+                // The real client also waits until a rebalance has ended.
                 if state == .stable { join() }
                 lookForOwners()
             }
@@ -184,7 +184,7 @@ package final class Membership: GroupClient {
         owned.removeAll { partitions.contains($0) }
         switch unanswered {
         case .nothing: return
-        // Assigned and lost before it was accepted: nothing of it was begun.
+        // Lost before the assignment was accepted: nothing of it was begun.
         case .assigned: return
         case .revoked where !added.isEmpty && !isLossPending:
             unanswered = .nothing
@@ -202,14 +202,14 @@ package final class Membership: GroupClient {
         if wantsRejoin || id == nil { join() }
     }
 
-    /// What is owned may be others' already. A member comes again by its name, in no generation.
+    /// Owned partitions may be other members' already. With `isMember` the ID is kept, and the generation given up.
     private func lose(isFenced: Bool = false, isMember: Bool = false) {
         if isMember { generation = -1 } else { id = nil }
         state = isFenced ? .fenced : .out
         added = []
         wantsRejoin = true
         guard case .nothing = unanswered else {
-            // A static one comes back by another name, and keeps what is its own.
+            // A static member comes back under another ID and keeps its partitions.
             isLossPending = !isStatic || isFenced
             return
         }
@@ -251,7 +251,7 @@ package final class Membership: GroupClient {
         }
     }
 
-    /// A member that hears nothing for the length of a session takes itself for lost.
+    /// A member that hears nothing for the length of a session considers itself lost.
     package func watchSilence() {
         silence += 1
         guard node.isAlive, node.isCut || node.cluster.isOut else { return }
@@ -276,7 +276,7 @@ package final class Membership: GroupClient {
             self?.state = .left
             self?.hasLeft()
         }
-        // A static member's place is kept for it.
+        // The group keeps a static member's place.
         guard let id, instance == nil else { return node.after(.milliseconds(1), end) }
         connection.request(patience: .milliseconds(500)) { cluster in
             cluster.group.leave(id)
@@ -287,7 +287,7 @@ package final class Membership: GroupClient {
 }
 
 extension GroupCoordinator {
-    /// Its join is held until the round is complete.
+    /// The member's join is held until the round is complete.
     func isAwaited(_ id: Int) -> Bool { members.contains { $0.id == id && $0.joined != nil } }
 
     func isAwaited(client: any GroupClient) -> Bool { members.contains { $0.client === client && $0.joined != nil } }

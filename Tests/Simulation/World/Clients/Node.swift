@@ -1,22 +1,22 @@
-/// A process and its way to the brokers. What is to happen in it waits while it is frozen, and never happens once it is
-/// dead.
+/// A process and its way to the brokers. While the process is frozen, its work waits; once it is dead, that never
+/// happens.
 package final class Node {
     package let cluster: Cluster
     package let number: Int
     package private(set) var isAlive = true
     package private(set) var isFrozen = false
     package private(set) var isCut = false
-    /// What begins meanwhile lasts as long as it would have.
+    /// Of overlapping freezes, or cuts, the latest end counts.
     package var frozenUntil: UInt64 = 0
     package var cutUntil: UInt64 = 0
-    /// Milliseconds that its clock is ahead of the brokers'.
+    /// Milliseconds that the process's clock is ahead of the brokers'.
     package var clockError: Int64 = 0
     package var weather: Weather
-    /// Something that befalls it once, about a step of a transaction of its.
+    /// A fault that befalls the process once, before or after a step of a transaction.
     package var interruption: Interruption?
-    /// It dies with its next request of a transaction on its way, which arrives so much later.
+    /// The process dies while its next transaction request is in flight; the request arrives `late` nanoseconds later.
     package var dying: (late: UInt64, happen: () -> Void)?
-    /// Called when one of its members is to give partitions back.
+    /// Called when one of the members is told to give partitions back.
     package var atRevocation: (() -> Void)?
     private var held: [() -> Void] = []
     var members: [any GroupClient] = []
@@ -47,7 +47,7 @@ package final class Node {
         reachabilityChanged()
     }
 
-    /// What has waited comes one after another, not at one moment.
+    /// What was held runs one after another, not at one moment.
     package func thaw() {
         guard isAlive, isFrozen else { return }
         isFrozen = false
@@ -65,7 +65,7 @@ package final class Node {
         reachabilityChanged()
     }
 
-    /// Memory and connections are gone.
+    /// The process loses memory and connections.
     package func kill() {
         guard isAlive else { return }
         timeline.note(number, .kill)
@@ -77,7 +77,7 @@ package final class Node {
         dying = nil
     }
 
-    /// Brokers are away, or there again.
+    /// The brokers became unavailable, or are back.
     package func outageChanged() { for watcher in watchers { watcher() } }
 
     private func reachabilityChanged() {
@@ -93,33 +93,33 @@ package struct Interruption {
     package enum Moment: CaseIterable, Sendable { case initialize, begin, addOffsets, commit, abort }
 
     package let moment: Moment
-    /// The brokers have done it.
+    /// True: after the brokers have done the step. False: before.
     package let isAfter: Bool
     package let happen: () -> Void
 }
 
 /// How requests fare between a process and the brokers.
 package struct Weather: Sendable {
-    /// Nanoseconds each way.
+    /// Nanoseconds for each direction.
     package var trip: ClosedRange<UInt64> = .microseconds(100)...(.microseconds(800))
-    /// In a thousand: lost, with its answer or before it arrives; slow.
+    /// Per thousand: how many requests, and how many answers, are lost; how many trips are slow.
     package var lost = 0
     package var slow = 5
-    /// In a thousand: arrives seconds later, when its sender has long given up.
+    /// Per thousand: how many requests arrive 0.3 to 4 seconds late, usually after the sender has given up.
     package var stray = 0
 
     package init() {}
 }
 
-/// One connection: what is sent over it arrives in its order, and so do the answers.
+/// One connection: requests arrive in order, and so do answers.
 package final class Connection {
     package let node: Node
     private var lastArrival: UInt64 = 0
     private var lastReturn: UInt64 = 0
-    /// What is sent before this is lost: the connection has broken, and the client does not know yet.
+    /// What is sent before this time is lost: the connection is broken, and the client does not know yet.
     private var brokenUntil: UInt64 = 0
-    /// Transactions' requests do not: a late one of the last transaction would end the next, which brokers before 4.0
-    /// cannot tell, and no client can prevent.
+    /// False for transactions: a late request of one transaction would end the next, which brokers before 4.0 cannot
+    /// detect and no client can prevent.
     private let hasStrays: Bool
 
     package init(_ node: Node, hasStrays: Bool = true) {
@@ -136,15 +136,15 @@ package final class Connection {
         return time
     }
 
-    /// `apply` runs at the broker; nil of it is an error worth another attempt. `answered` runs in the process, with nil
-    /// for such an error, and where no answer has come within `patience`.
+    /// `apply` runs at the broker and returns nil for an error worth another attempt. `answered` runs in the process,
+    /// with nil for such an error or if no answer has come within `patience`.
     package func request<Answer>(
         patience: UInt64, _ apply: @escaping (Cluster) -> Answer?, _ answered: @escaping (Answer?) -> Void
     ) {
         ask(patience: patience, isHeld: false, { cluster, reply in reply(apply(cluster)) }, answered)
     }
 
-    /// The same with an answer that may be held back: `isHeld` has the patience watched.
+    /// Like `request`, for an answer that the broker may hold back: with `isHeld`, `patience` runs from the start.
     package func ask<Answer>(
         patience: UInt64, isHeld: Bool = true, _ apply: @escaping (Cluster, @escaping (Answer?) -> Void) -> Void,
         _ answered: @escaping (Answer?) -> Void
@@ -172,7 +172,7 @@ package final class Connection {
         lastArrival = arrival
         timeline.at(arrival) { [self] in
             guard !isLost, sent >= brokenUntil, !cluster.isOut, !node.isCut else {
-                // The client makes a new one when it has noticed.
+                // The client opens a new connection once it notices.
                 if sent >= brokenUntil { brokenUntil = sent + patience }
                 return isHeld ? () : fail()
             }

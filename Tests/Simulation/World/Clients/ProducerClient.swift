@@ -1,15 +1,15 @@
 import PushmillEngine
 
-/// What a producer was given to send.
+/// A record that a producer was given to send.
 package struct Outgoing {
     package let tag: UInt64
     package let record: NewRecord
     package let output: SimulatedOutput?
 }
 
-/// An idempotent producer as librdkafka is one, with its gapless guarantee: batches of a partition in flight one behind
-/// the other, sent again under their numbers where no answer comes; a batch that is refused for good fails the producer,
-/// unless a transaction is there to be aborted.
+/// An idempotent producer with librdkafka's gapless guarantee. Several batches of a partition are in flight at once; a
+/// batch without an answer is sent again under its sequence number. A batch that is refused for good fails the producer
+/// unless there is a transaction to abort.
 package final class ProducerClient {
     package enum Fate { case stored(Int64), refused(Refusal), purged }
 
@@ -17,7 +17,7 @@ package final class ProducerClient {
         let sequence: Int32
         let epoch: Int16
         let outgoing: [Outgoing]
-        /// Its request is on its way.
+        /// Its request is in flight.
         var isAsked = true
     }
 
@@ -29,10 +29,10 @@ package final class ProducerClient {
         var sequence: Int32 = 0
         var isLingering = false
         var isBackingOff = false
-        /// What was to be sent again may have been purged since.
+        /// Makes a planned resend void: its batches may have been purged.
         var attempt = 0
         var isInTransaction = false
-        /// Since then nothing that was sent is answered.
+        /// The first failure since a batch was last stored.
         var stuckSince: UInt64?
 
         init(_ log: PartitionLog, _ node: Node) {
@@ -45,14 +45,14 @@ package final class ProducerClient {
     private static let flightLimit = 5
 
     private let node: Node
-    /// Nil for one without transactions.
+    /// Nil for a producer without transactions.
     let transactionalName: String?
     private(set) var producer: Int32
     private(set) var epoch: Int16 = 0
     package private(set) var hasFailed = false
-    /// A record of the transaction that is open was refused.
+    /// Why a record of the open transaction was refused.
     package private(set) var refusedInTransaction: Refusal?
-    /// The number of those queued and in flight.
+    /// The number of records queued and in flight.
     package private(set) var outstanding = 0
     package private(set) var inFlight = 0
     var isInTransaction = false
@@ -68,7 +68,7 @@ package final class ProducerClient {
         producer = transactionalName == nil ? node.cluster.newProducer() : -1
     }
 
-    /// The process has another one now; what is on its way still arrives.
+    /// Another producer takes this one's place. Requests in flight still arrive.
     package func abandon() { isGone = true }
 
     func adopt(producer: Int32, epoch: Int16) {
@@ -88,7 +88,7 @@ package final class ProducerClient {
 
     var hasWrittenInTransaction: Bool { hasOffsets || lanes.contains { $0.isInTransaction } }
 
-    /// False when there is no room.
+    /// False if there is no room.
     package func send(_ outgoing: Outgoing, to log: PartitionLog) -> Bool {
         guard outstanding < Self.queueLimit else { return false }
         outstanding += 1
@@ -151,7 +151,7 @@ package final class ProducerClient {
     }
 
     private func answered(_ answer: AppendAnswer?, _ lane: Lane, _ flight: Flight) {
-        // Purged meanwhile.
+        // Purged in the meantime.
         guard
             let index = lane.flights.firstIndex(where: { $0.sequence == flight.sequence && $0.epoch == flight.epoch })
         else { return }
@@ -168,7 +168,7 @@ package final class ProducerClient {
         case .refused(let refusal) where refusal.isOfRecord:
             refuse(flight, at: index, of: lane, for: refusal)
         case .refused(.fenced), .refused(.noTransaction):
-            // Only an epoch of the past; a fenced name has none to come.
+            // The epoch is outdated, and a fenced transactional ID gets no new one.
             failForGood(lane, index)
         case .refused(.outOfOrder) where index == 0 && !lane.isBackingOff:
             failForGood(lane, index)
@@ -182,7 +182,7 @@ package final class ProducerClient {
         }
     }
 
-    /// Everything that was not stored, in its order, when all of it is answered.
+    /// Sends everything that was not stored again, in order, once all of it is answered.
     private func sendAgainIfQuiet(_ lane: Lane) {
         guard lane.isBackingOff, lane.flights.allSatisfy({ !$0.isAsked }) else { return }
         guard !lane.flights.isEmpty else { return lane.isBackingOff = false }
@@ -208,14 +208,14 @@ package final class ProducerClient {
         if isOfTransaction {
             refusedInTransaction = refusal
         } else if PlantedFault.isPlanted(.orderLostOnResend) {
-            // Without the guarantee: a later epoch, and what follows is sent as if nothing had been before it.
+            // Without the guarantee, a new epoch begins, and the following batches are sent although one is missing.
             bumpEpoch()
         } else {
             failed()
         }
     }
 
-    /// As librdkafka has it (`message.timeout.ms`, at most the transaction's); at least once it never gives up.
+    /// As in librdkafka (`message.timeout.ms`, at most the transaction's timeout); at least once, it never gives up.
     private func isOverdue(_ lane: Lane) -> Bool {
         guard transactionalName != nil else { return false }
         let since = lane.stuckSince ?? node.timeline.now
@@ -223,7 +223,7 @@ package final class ProducerClient {
         return node.timeline.now - since >= node.cluster.transactions.timeout
     }
 
-    /// The transaction is to be aborted.
+    /// The records time out, and the transaction must be aborted.
     private func timeOut(_ lane: Lane) {
         refusedInTransaction = .timedOut
         lane.isBackingOff = false
@@ -239,7 +239,7 @@ package final class ProducerClient {
         failed()
     }
 
-    /// Everything queued is returned; what is in flight gets its answers.
+    /// Everything queued is purged. Batches in flight get their answers.
     private func failed() {
         guard !hasFailed else { return }
         hasFailed = true
@@ -266,7 +266,7 @@ package final class ProducerClient {
         }
     }
 
-    /// True where something was in flight whose fate is unknown now.
+    /// True if something was in flight whose fate is unknown from then on.
     package func purge(all: Bool) -> Bool {
         purgeQueues()
         guard all, inFlight > 0 else { return false }
@@ -274,7 +274,7 @@ package final class ProducerClient {
             while !lane.flights.isEmpty { purgeFlight(lane, 0) }
             lane.isBackingOff = false
         }
-        // A gap in the numbers: later ones go under a later epoch, which fences what still arrives.
+        // The purge leaves a gap in the sequence: later batches get a new epoch, which fences those that still arrive.
         if transactionalName == nil { bumpEpoch() }
         return true
     }

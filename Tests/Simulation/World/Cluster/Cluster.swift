@@ -1,18 +1,18 @@
 package import PushmillKafka
 
-/// Looks on as things are stored and committed.
+/// Observes what is stored and committed.
 package protocol ClusterWitness: AnyObject {
     func stored(_ entry: PartitionLog.Entry, in log: PartitionLog)
-    /// The group has these from now on. `transaction`: as part of it; 0 for none.
+    /// The group has committed these. `transaction`: the transaction they are part of; 0 for none.
     func committed(_ positions: [Position], transaction: Int)
-    /// A member has lost its partitions, and does not know it.
+    /// A member has lost its partitions and does not know it yet.
     func expelled()
 }
 
-/// Brokers: logs, the transaction coordinator and the group's. Everything here happens at once; what takes time, and what
-/// gets lost, is between it and its clients.
+/// The brokers: logs, the transaction coordinator and the group coordinator. Everything here takes no time; the
+/// connections to the clients add delays and losses.
 package final class Cluster {
-    /// Milliseconds ahead of the brokers' clock that a record may be, as newer brokers have it by default.
+    /// Milliseconds that a record may be ahead of the brokers' clock: the default of newer brokers.
     package static let latestTimestamp: Int64 = 3_600_000
     /// The brokers' clock at the timeline's zero.
     static let epoch: Int64 = 1_700_000_000_000
@@ -65,7 +65,7 @@ package final class Cluster {
         for topic in logs { for log in topic { log.changed() } }
     }
 
-    /// Ends the references that hold the parts of a run together.
+    /// Breaks the reference cycles between the parts of a run.
     package func letGo() {
         for topic in logs { for log in topic { log.letGo() } }
         group.letGo()

@@ -1,6 +1,6 @@
 package import PushmillKafka
 
-/// What the group has committed, and what transactions that have not ended would have it commit.
+/// What the group has committed, and what open transactions would commit for it.
 struct CommittedOffsets {
     var stored: [Position] = []
     var pending: [(transaction: Int, positions: [Position])] = []
@@ -15,7 +15,7 @@ struct CommittedOffsets {
         }
     }
 
-    /// As brokers do when a topic is deleted.
+    /// Brokers do this when a topic is deleted.
     mutating func forget(topic: String) { stored.removeAll { $0.partition.topic == topic } }
 
     func isPending(_ partition: TopicPartition) -> Bool {
@@ -24,11 +24,11 @@ struct CommittedOffsets {
 }
 
 extension GroupCoordinator {
-    /// Characters that a commit's metadata may have, as brokers have it by default.
+    /// How many characters a commit's metadata may have: the brokers' default.
     package static var metadataLimit: Int { 4_096 }
 
     package enum CommitAnswer: Sendable, Equatable {
-        /// Those whose metadata is too long are not committed.
+        /// The refused positions, whose metadata is too long, are not committed.
         case accepted(refused: [TopicPartition])
         case refused(MemberAnswer)
     }
@@ -48,8 +48,7 @@ extension GroupCoordinator {
         return .accepted(refused: refused)
     }
 
-    /// Held until the transaction ends. Without the group's metadata nobody is refused, and it matters not what state the
-    /// group is in.
+    /// Held until the transaction ends. Without the group's metadata, no commit is refused, whatever the group's state.
     package func commit(
         _ positions: [Position], member: Int, generation: Int, isStatic: Bool = false, transaction: Int,
         hasMetadata: Bool = true
@@ -70,7 +69,7 @@ extension GroupCoordinator {
         return .accepted(refused: refused)
     }
 
-    /// Of a client that manages its partitions itself, as it seems.
+    /// Such a commit seems to come from a client that manages its partitions itself.
     private func isOfEmptyGroup(_ generation: Int) -> Bool { generation < 0 && state == .empty }
 
     private func checkCommit(_ member: Int, _ generation: Int) -> MemberAnswer {
@@ -109,17 +108,17 @@ extension GroupCoordinator {
         }
     }
 
-    /// Somebody has set what every partition begins with.
+    /// The group begins with this committed offset in every partition.
     package func preset(_ offset: Int64) { offsets.store(partitions.map { Position($0, offset: offset) }) }
 
     package var hasCommittedAll: Bool {
         partitions.allSatisfy { partition in offsets.stored.contains { $0.partition == partition } }
     }
 
-    /// Those of which something is done.
+    /// The partitions with a committed offset above 0.
     package var begun: [TopicPartition] { offsets.stored.filter { $0.offset > 0 }.map(\.partition) }
 
-    /// Of each something is committed that its log has.
+    /// True if each partition has a committed offset that its log reaches.
     package func hasCommitted(withinLogsOf partitions: [TopicPartition]) -> Bool {
         partitions.allSatisfy { partition in
             guard let end = cluster?.log(partition)?.end else { return false }
@@ -129,18 +128,18 @@ extension GroupCoordinator {
 
     func hasMember(_ id: Int?) -> Bool { members.contains { $0.id == id } }
 
-    /// The group has the partition as this member's.
+    /// True if the group is stable and assigns the partition to this member.
     func isOwner(_ id: Int?, of partition: TopicPartition) -> Bool {
         state == .stable && members.contains { $0.id == id && $0.assignment.contains(partition) }
     }
 
-    /// Its topic was deleted.
+    /// The partition's topic was deleted.
     package func forget(_ partition: TopicPartition) { offsets.stored.removeAll { $0.partition == partition } }
 
     // MARK: The assignment
 
-    /// Cooperative and sticky: everybody keeps what he has up to his share; what others are to have is held back until it
-    /// was given up, which the next round shows.
+    /// Cooperative and sticky: each member keeps what it has, up to its share. What goes to another member is held back
+    /// until its owner has given it up, which the next round shows.
     func assign() {
         var owners = [Int](repeating: -1, count: partitions.count)
         var claims = [Int](repeating: -2, count: partitions.count)
@@ -175,7 +174,7 @@ extension GroupCoordinator {
             counts[next] += 1
             assigned[slot] = next
         }
-        // As librdkafka has it, the last who claims a partition counts, be the claim stale or not.
+        // As in librdkafka, the last member that claims a partition counts, even if the claim is stale.
         for slot in assigned.indices {
             guard let last = members.lastIndex(where: { $0.owned.contains(partitions[slot]) }) else { continue }
             if last != assigned[slot] { assigned[slot] = -1 }

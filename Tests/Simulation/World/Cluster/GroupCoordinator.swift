@@ -3,7 +3,7 @@ package import PushmillKafka
 package struct GroupTiming: Sendable {
     package var session: UInt64 = .seconds(3)
     package var heartbeat: UInt64 = .milliseconds(300)
-    /// How long a rebalance waits for members: so long that who does not come for all that time has lost its session.
+    /// How long a rebalance waits for members. A member that stays away that long has lost its session.
     package var rebalance: UInt64 = .seconds(10)
     package var initialDelay: UInt64 = .milliseconds(50)
 
@@ -11,20 +11,20 @@ package struct GroupTiming: Sendable {
 }
 
 package protocol GroupClient: AnyObject {
-    /// The next heartbeat has something to tell.
+    /// The coordinator has news for the next heartbeat.
     func heartbeatSoon()
-    /// Its heartbeats arrive.
+    /// The client's heartbeats arrive.
     var isReachable: Bool { get }
-    /// By which it sends them.
+    /// The member ID with which it sends heartbeats.
     var id: Int? { get }
 }
 
-/// The group as its coordinator has it: members, generations, and what was committed.
+/// The group from its coordinator's view: members, generations, and committed offsets.
 package final class GroupCoordinator {
     package enum JoinAnswer: Sendable, Equatable {
         case joined(member: Int, generation: Int, isLeader: Bool)
         case unknownMember
-        /// Another has its static name.
+        /// Another member has its static name.
         case fenced
     }
 
@@ -56,9 +56,9 @@ package final class GroupCoordinator {
         var joined: ((JoinAnswer) -> Void)?
         var synced: ((SyncAnswer) -> Void)?
         var hasJoined = false
-        /// Makes void what was planned for its session's end.
+        /// Grows with each contact, which voids a planned end of the session.
         var contact = 0
-        /// The group owes it an answer: its session does not end before that.
+        /// The group owes the member an answer: its session does not end before that.
         var isWaiting: Bool { joined != nil || synced != nil }
 
         init(id: Int, instance: String?, client: any GroupClient) {
@@ -79,7 +79,7 @@ package final class GroupCoordinator {
     private var leader = -1
     private var ids = 0
     private var rounds = 0
-    /// The static names of all members that there were.
+    /// The static names of all members, including former ones.
     private var names: [Int: String] = [:]
     private var stored = StoredGroup()
     var offsets = CommittedOffsets()
@@ -91,7 +91,7 @@ package final class GroupCoordinator {
 
     // MARK: Joining
 
-    /// The answer comes when the round is complete. `member` is nil for one that has no id yet.
+    /// Answers when the round is complete. `id` is nil for a member that has none yet.
     package func join(
         _ id: Int?, instance: String?, owned: [TopicPartition], ownedGeneration: Int, client: any GroupClient,
         answer: @escaping (JoinAnswer) -> Void
@@ -104,7 +104,7 @@ package final class GroupCoordinator {
             member = known
             let isSame = known.owned == owned && known.ownedGeneration == ownedGeneration
             if isSame, state == .completing || state == .stable && id != leader {
-                // It says nothing new: the answer to its last join may have been lost.
+                // The join says nothing new: the answer to the last one may have been lost.
                 timeline.note(800, .join, Int64(id), Int64(owned.count), 1)
                 return answer(.joined(member: id, generation: generation, isLeader: id == leader))
             }
@@ -129,17 +129,17 @@ package final class GroupCoordinator {
         completeIfAllJoined()
     }
 
-    /// A static member is back in another process: what it had fences the old one. True where no rebalance is needed.
+    /// A static member is back in another process, which fences the old one. True if no rebalance is needed.
     private func replace(at index: Int, by member: Member) -> Bool {
         let old = members[index]
-        // Its session does not end any more.
+        // Cancels the end of the old member's session.
         old.contact += 1
         members[index] = member
         member.assignment = old.assignment
         if leader == old.id { leader = member.id }
         old.joined?(.fenced)
         old.synced?(.fenced)
-        // Its next heartbeat tells it.
+        // The client learns it from its next heartbeat.
         old.client.heartbeatSoon()
         cluster?.witness?.expelled()
         watch(member)
@@ -148,13 +148,13 @@ package final class GroupCoordinator {
         return state == .stable
     }
 
-    /// Another has its static name.
+    /// Another member has its static name.
     private func isFenced(_ id: Int) -> Bool {
         guard let name = names[id] else { return false }
         return members.contains { $0.instance == name }
     }
 
-    /// The partitions that are no member's, of a group at rest.
+    /// The partitions without an owner; nil unless the group is stable.
     package var unowned: Set<TopicPartition>? {
         state == .stable ? Set(partitions).subtracting(members.flatMap(\.assignment)) : nil
     }
@@ -179,7 +179,7 @@ package final class GroupCoordinator {
         timeline.after(timing.rebalance) { [weak self] in self?.endRound(round) }
     }
 
-    /// Static members keep their places until their sessions end, unless none has come.
+    /// Static members keep their places until their sessions end. If no member has come, the round goes on.
     private func endRound(_ round: Int) {
         guard state == .preparing, rounds == round else { return }
         for member in members where !member.hasJoined && member.instance == nil { expel(member) }
@@ -210,15 +210,15 @@ package final class GroupCoordinator {
             member.joined = nil
             watch(member, isNew: true)
             answer?(.joined(member: member.id, generation: generation, isLeader: member.id == leader))
-            // Who has not come is told by its next heartbeat.
+            // A member that has not come learns of it from its next heartbeat.
             if answer == nil { member.client.heartbeatSoon() }
         }
     }
 
-    /// The last partitions of its topics are still to be added.
+    /// Hides the last partitions, which are yet to be added.
     func hide(_ count: Int) { partitions.removeLast(count) }
 
-    /// Its leader has seen that partitions were added, and joins anew.
+    /// The group's leader has seen the added partitions and rejoins.
     func grow(by new: some Sequence<TopicPartition>) {
         partitions += new
         if state == .stable || state == .completing { prepare() }
@@ -229,7 +229,7 @@ package final class GroupCoordinator {
         store()
     }
 
-    /// The leader's brings the assignment, which here is made for it; everyone's gets his part.
+    /// The leader's request brings the assignment, which is computed here; every member is answered with its part.
     package func sync(_ id: Int, generation: Int, answer: @escaping (SyncAnswer) -> Void) {
         guard let member = members.first(where: { $0.id == id }) else {
             return answer(isFenced(id) ? .fenced : .unknownMember)
@@ -255,7 +255,7 @@ package final class GroupCoordinator {
 
     // MARK: Another coordinator
 
-    /// What outlives a coordinator: the group as it was when it was at rest the last time.
+    /// What survives a change of coordinator: the group as it was when it was last stable.
     private struct StoredGroup {
         var generation = 0
         var leader = -1
@@ -273,8 +273,8 @@ package final class GroupCoordinator {
 
     private func store() { stored = StoredGroup(generation: generation, leader: leader, members: copies(members)) }
 
-    /// Another broker coordinates the group from now on: what it was about to do is forgotten, and who waits for an answer
-    /// gets none.
+    /// Another broker becomes the coordinator. A round under way is forgotten, and members that wait for an answer get
+    /// none.
     package func move() {
         for member in members { member.contact += 1 }
         cluster?.witness?.expelled()
@@ -306,15 +306,15 @@ package final class GroupCoordinator {
         settle()
     }
 
-    /// Removes whoever this client is a member as.
+    /// Removes every member that belongs to this client.
     package func expel(_ client: any GroupClient) {
         for member in members where member.client === client { expel(member) }
-        // Its next heartbeat tells it.
+        // The client learns it from its next heartbeat.
         client.heartbeatSoon()
         settle()
     }
 
-    /// Others will have its partitions before it knows.
+    /// Others get the member's partitions before it knows.
     private func expel(_ member: Member) {
         cluster?.witness?.expelled()
         remove(member)
@@ -341,13 +341,13 @@ package final class GroupCoordinator {
         }
     }
 
-    /// A client's heartbeats stop to arrive, or arrive again.
+    /// A client's heartbeats stop arriving, or arrive again.
     package func reachabilityChanged(of client: any GroupClient) {
         for member in members where member.client === client { watch(member) }
     }
 
-    /// No heartbeat is simulated while all arrive; where they stop, the last one was some time ago, unless its session has
-    /// just begun.
+    /// Heartbeats are not simulated while all of them arrive. When they stop, the last one was up to an interval ago,
+    /// unless the session has just begun.
     private func watch(_ member: Member, isNew: Bool = false) {
         member.contact += 1
         guard !isBeating(member), cluster?.isOut != true else { return }

@@ -1,16 +1,16 @@
-/// Is told when a log may have more for it.
+/// Notified if a log may have more to read.
 package protocol LogWatcher: AnyObject {
     func logChanged(_ log: PartitionLog)
 }
 
-/// One partition as its leader has it. Every append is replicated at once: the high watermark is the end.
+/// One partition at its leader. Every append is replicated at once: the high watermark is the end.
 package final class PartitionLog {
     package struct Entry: Sendable {
         package let offset: Int64
         package let timestamp: Int64
-        /// When it was appended, by the simulated clock.
+        /// When it was appended, on the simulated clock.
         package let time: UInt64
-        /// The transaction it is part of; 0 for none.
+        /// The transaction that it is part of; 0 for none.
         package let transaction: Int
         package let content: Content
     }
@@ -19,10 +19,10 @@ package final class PartitionLog {
         let producer: Int32
         var epoch: Int16
         var nextSequence: Int32 = 0
-        /// First sequence and offset of the last five batches: what is sent again is recognised by them.
+        /// First sequence and offset of the last five batches, by which resent batches are recognized.
         var recent: [(sequence: Int32, base: Int64)] = []
 
-        /// What brokers know of it by what is left of its batches.
+        /// Restores what brokers know of the producer from the batches that are left.
         mutating func cut(from offset: Int64) {
             nextSequence = recent.first { $0.base >= offset }?.sequence ?? nextSequence
             recent.removeAll { $0.base >= offset }
@@ -31,17 +31,17 @@ package final class PartitionLog {
 
     package let topic: Int
     package let partition: Int32
-    /// In the order of offsets, which may have gaps.
+    /// Ordered by offset, with possible gaps.
     package internal(set) var entries: [Entry] = []
     package internal(set) var start: Int64 = 0
     package internal(set) var end: Int64 = 0
-    /// Grows each time that the log is made anew or cut.
+    /// Grows each time the log is recreated or truncated.
     package internal(set) var incarnation = 0
     package var isLeaderAway = false { didSet { if !isLeaderAway { changed() } } }
     package var awayUntil: UInt64 = 0
-    /// A new leader takes its log for shorter than it is until then.
+    /// Until then a new leader takes the log to be shorter, and rejects offsets that it holds.
     package var deniesUntil: UInt64 = 0
-    /// Where transactions that have not ended here begin, in the order of their offsets.
+    /// The open transactions and their first offsets here, ordered by offset.
     private(set) var open: [(transaction: Int, producer: Int32, first: Int64)] = []
     private var producers: [ProducerState] = []
     private var watchers: [any LogWatcher] = []
@@ -53,7 +53,7 @@ package final class PartitionLog {
         self.cluster = cluster
     }
 
-    /// Where readers of what is committed stop, and where the log ends as brokers tell them.
+    /// The last stable offset: readers of committed records stop there, and brokers report it to them as the end.
     package var lastStable: Int64 { max(start, open.first?.first ?? end) }
 
     /// The index of the first entry at or after an offset.
@@ -73,15 +73,15 @@ package final class PartitionLog {
 
     // MARK: Appending
 
-    /// Appends all of the batch or nothing. `transaction` is the one that its producer has open.
+    /// Appends all of the batch or nothing. `transaction` is the one that the producer has open; 0 for none.
     package func append(_ batch: Batch, transaction: Int = 0) -> AppendAnswer {
         guard batch.producer >= 0 else { return take(batch, transaction: transaction) }
         var index = producers.firstIndex { $0.producer == batch.producer } ?? -1
         if index < 0 {
             producers.append(ProducerState(producer: batch.producer, epoch: batch.epoch))
             index = producers.count - 1
-            // Some brokers take any sequence first of a producer that they do not know: then the second batch of a new
-            // producer may overtake its first, refused one. That is theirs to mend.
+            // Some brokers accept any first sequence of a producer that they do not know: the second batch of a new
+            // producer may then overtake its first, refused one. That is for brokers to fix, and is not simulated.
             guard batch.sequence == 0 else { return .refused(.outOfOrder) }
         }
         guard batch.epoch >= producers[index].epoch else { return .refused(.fenced) }
@@ -131,7 +131,7 @@ package final class PartitionLog {
     /// Offsets that the log will never hold.
     package func skip(_ count: Int64) { end += count }
 
-    /// Ends a transaction here. The marker takes an offset, and its epoch fences what is still on its way.
+    /// Ends a transaction here. The marker takes an offset, and its epoch fences batches still in flight.
     func mark(_ transaction: Int, commits: Bool, producer: Int32, epoch: Int16) {
         if let index = producers.firstIndex(where: { $0.producer == producer }), producers[index].epoch < epoch {
             producers[index] = ProducerState(producer: producer, epoch: epoch)
@@ -148,7 +148,7 @@ package final class PartitionLog {
 
     // MARK: Reading
 
-    /// Up to `limit` records from an offset on, as a reader of what is committed gets them, and where it goes on.
+    /// Up to `limit` committed records from an offset on, as a reader gets them, and the next offset to read.
     package func read(from offset: Int64, limit: Int) -> (records: [Entry], next: Int64) {
         var (records, index, next) = ([Entry](), index(of: offset), offset)
         let stable = lastStable
@@ -181,8 +181,8 @@ package final class PartitionLog {
 
     // MARK: What befalls logs
 
-    /// Keeps the last record of each key among those that are older than the lag; what comes after is not looked at, nor
-    /// the last batch, whose segment is not closed.
+    /// Keeps the last record of each key among those older than the lag. Records after that are not touched, nor is the
+    /// last batch, whose segment is not closed.
     package func compact(minLag: Int64) {
         let stable = lastStable
         guard let last = entries.last else { return }
@@ -192,8 +192,8 @@ package final class PartitionLog {
             } ?? entries.count)
     }
 
-    /// The same, much later, with all that stood here at that time: in a segment that was closed by what came next, if
-    /// anything did.
+    /// Compacts all that the log held at that time, much later, in a segment that the next record closed, if there is
+    /// one.
     package func compact(closedAt time: UInt64) {
         guard let next = entries.firstIndex(where: { $0.time > time }), entries[next].offset <= lastStable else {
             return
@@ -214,18 +214,18 @@ package final class PartitionLog {
         entries.replaceSubrange(..<border, with: kept)
     }
 
-    /// Drops what comes before an offset, as retention does.
+    /// Drops what is before an offset, as retention does.
     package func expire(before offset: Int64) {
         entries.removeFirst(index(of: offset))
         start = min(max(start, offset), end)
     }
 
-    /// Where the last entries begin: so many, or fewer, so that of no transaction only some are among them. One that ended
-    /// without its marker would be open for good, until an operator ends it.
+    /// The offset from which the last `count` entries can be cut, or fewer: no transaction may lose only some of them.
+    /// One that ended without its marker would be open for good, until an operator ends it.
     package func border(before count: Int) -> Int64 {
         var index = max(0, entries.count - count)
         while index < entries.count, isTorn(at: index) { index += 1 }
-        // Batches go as wholes.
+        // Batches are cut as a whole.
         while index > 0, index < entries.count, entries[index - 1].time == entries[index].time { index -= 1 }
         return index < entries.count ? entries[index].offset : end
     }
@@ -235,7 +235,7 @@ package final class PartitionLog {
         return entries[index...].contains { before.contains($0.transaction) }
     }
 
-    /// Drops what comes from an offset on, as an unclean election does. From 0 on: the topic was made anew.
+    /// Drops what comes from an offset on, as an unclean election does. From 0 on: the topic was recreated.
     package func cut(from offset: Int64) {
         entries.removeLast(entries.count - index(of: offset))
         end = offset
@@ -249,6 +249,6 @@ package final class PartitionLog {
 
     func letGo() { watchers = [] }
 
-    /// In histories: 100 for each topic.
+    /// The log's number in histories: 100 for each topic.
     package var identity: Int { 1_000 + topic * 100 + Int(partition) }
 }

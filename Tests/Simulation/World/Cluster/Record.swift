@@ -1,40 +1,40 @@
-/// What a record says. Nothing here is parsed: the simulation is about where records go.
+/// A record's content. Nothing here is parsed: the simulation is about where records go.
 package enum Content: Sendable, Equatable {
     /// An input event, by its number in the scenario.
     case event(Int32)
     case output(OutputValue)
-    /// A record with a key and perhaps no value: the changelog's, and those of scripted histories.
+    /// A record with a key and perhaps a value: of the changelog, or of scripted histories.
     case change(key: [UInt8], value: [UInt8]?)
     case marker(commits: Bool)
 }
 
-/// What is published of an event.
+/// What is published for an event.
 package struct OutputValue: Sendable, Equatable {
     package var event: Int32
     package var recipient: Int32
     package var topic: Int
     package var partition: Int32
     package var offset: Int64
-    /// -1 where none is shown.
+    /// -1 if no badge is shown.
     package var badge: Int32 = -1
     package var isLetter = false
 }
 
-/// Why brokers do not take a batch.
+/// Why brokers refuse a batch.
 package enum Refusal: Sendable, Equatable {
     case tooLarge, badTimestamp, invalidRecord
     /// The batch before it is missing.
     case outOfOrder
-    /// A later epoch of its producer was seen.
+    /// A later epoch of the producer was seen.
     case fenced
-    /// To be sent again: its transaction before the last has not ended everywhere yet.
+    /// The producer's previous transaction has not ended everywhere yet: the batch is to be sent again.
     case concurrentTransaction
-    /// Its producer has no transaction of this partition.
+    /// The producer has no transaction that includes this partition.
     case noTransaction
-    /// Nobody has taken or refused it for so long that its client gives it up.
+    /// No broker has stored or refused it for so long that the client gives it up.
     case timedOut
 
-    /// Of the record itself, so that sending it again changes nothing.
+    /// True if the record itself is the reason: sending it again changes nothing.
     package var isOfRecord: Bool {
         switch self {
         case .tooLarge, .badTimestamp, .invalidRecord: true
@@ -46,7 +46,7 @@ package enum Refusal: Sendable, Equatable {
 package struct NewRecord: Sendable {
     package var content: Content
     package var timestamp: Int64
-    /// Brokers refuse it for this.
+    /// Why brokers refuse it; nil if they do not.
     package var refusal: Refusal?
 
     package init(_ content: Content, timestamp: Int64 = 0, refusal: Refusal? = nil) {
@@ -58,7 +58,7 @@ package struct NewRecord: Sendable {
 
 /// A batch of one producer for one partition.
 package struct Batch: Sendable {
-    /// -1 for one that is not idempotent.
+    /// -1 for a producer that is not idempotent.
     package var producer: Int32 = -1
     package var epoch: Int16 = 0
     package var sequence: Int32 = 0
@@ -74,7 +74,7 @@ package struct Batch: Sendable {
 }
 
 package enum AppendAnswer: Sendable, Equatable {
-    /// At this offset, now or when it was sent the first time.
+    /// Stored at this offset, now or when it was first sent.
     case stored(Int64)
     case refused(Refusal)
 }

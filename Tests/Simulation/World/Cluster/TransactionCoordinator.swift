@@ -1,14 +1,14 @@
-/// Transactions as their coordinator has them: by name, with one producer and its epoch each.
+/// Transactions from their coordinator's view: each transactional ID has one producer with its epoch.
 package final class TransactionCoordinator {
     package enum Outcome: Sendable { case open, committed, aborted }
 
     package enum Answer: Sendable, Equatable {
         case done
-        /// Another producer has the name now, or the coordinator has ended the transaction.
+        /// Another producer has the transactional ID, or the coordinator has ended the transaction.
         case fenced
-        /// The last transaction has not ended everywhere yet: the same once more.
+        /// The previous transaction has not ended everywhere yet: the caller asks again.
         case concurrent
-        /// Nothing is open.
+        /// No transaction is open.
         case invalidState
     }
 
@@ -31,9 +31,9 @@ package final class TransactionCoordinator {
     }
 
     weak var cluster: Cluster?
-    /// After this a transaction is aborted by its coordinator.
+    /// The coordinator aborts a transaction after this time.
     package var timeout: UInt64 = .seconds(10)
-    /// How late markers come to each partition.
+    /// How long a marker takes to reach each partition.
     package var markerDelay: ClosedRange<UInt64> = .microseconds(200)...(.milliseconds(5))
     private let timeline: Timeline
     private var names: [Name] = []
@@ -43,7 +43,7 @@ package final class TransactionCoordinator {
 
     package func outcome(of transaction: Int) -> Outcome { outcomes[transaction] }
 
-    /// Hands the name to a producer: whoever had it is fenced, and what it has open is aborted.
+    /// Hands the transactional ID to a producer: the previous one is fenced, and its open transaction is aborted.
     package func initialize(_ text: String) -> InitAnswer {
         guard let index = names.firstIndex(where: { $0.text == text }) else {
             let producer = cluster?.newProducer() ?? 0
@@ -64,7 +64,7 @@ package final class TransactionCoordinator {
         }
     }
 
-    /// The transaction that is open under this name; begins one.
+    /// Opens a transaction under this transactional ID, unless one is open.
     private func open(_ index: Int) {
         guard names[index].state == .empty else { return }
         outcomes.append(.open)
@@ -93,7 +93,7 @@ package final class TransactionCoordinator {
         return (index, names[index].state == .ending ? .concurrent : .done)
     }
 
-    /// Makes a partition part of the transaction; what is appended to it then is.
+    /// Adds a partition to the transaction: later appends to it are part of the transaction.
     package func add(_ log: PartitionLog, to text: String, epoch: Int16) -> Answer {
         let (index, answer) = check(text, epoch)
         guard answer == .done else { return answer }
@@ -102,7 +102,7 @@ package final class TransactionCoordinator {
         return .done
     }
 
-    /// Makes the group's offsets part of the transaction.
+    /// Adds the group's offsets to the transaction.
     package func addOffsets(to text: String, epoch: Int16) -> Answer {
         let (index, answer) = check(text, epoch)
         guard answer == .done else { return answer }
@@ -111,7 +111,7 @@ package final class TransactionCoordinator {
         return .done
     }
 
-    /// Appends as part of the transaction that the name has open.
+    /// Appends as part of the open transaction.
     package func append(_ batch: Batch, to log: PartitionLog, of text: String) -> AppendAnswer {
         guard let index = names.firstIndex(where: { $0.text == text }) else { return .refused(.noTransaction) }
         guard names[index].epoch == batch.epoch else { return .refused(.fenced) }
@@ -138,7 +138,7 @@ package final class TransactionCoordinator {
         }
     }
 
-    /// A producer goes on under a later epoch, so that what it has on its way is fenced.
+    /// A producer continues under a later epoch, which fences its batches in flight.
     package func bump(_ text: String, epoch: Int16) -> InitAnswer? {
         guard let index = names.firstIndex(where: { $0.text == text }), names[index].epoch == epoch else { return nil }
         guard names[index].state == .empty else { return .concurrent }

@@ -1,19 +1,19 @@
 package import PushmillStores
 
-/// What a state folder has of one partition's counts. It survives the process; what was written is there.
+/// One partition's counts in a state folder. Everything written survives the process.
 package final class DiskFile {
     let number: UInt64
     package var secret = AccountSecret(0, 0)
     package var rows: [AccountHash: CountState] = [:]
     package var position: RecordPosition?
     package var highest: CountState?
-    /// Grows with each opening: who opened it earlier writes nothing any more.
+    /// Grows when a disk takes the file over: from then on earlier owners cannot write.
     package var owner = 0
     package var openings: UInt64 = 0
     package var isThere = false
     /// How many writes fail from now on.
     package var failures = 0
-    /// As it was before each of the last writes.
+    /// The file before each of the last eight writes.
     private var past: [Copy] = []
 
     private struct Copy {
@@ -31,7 +31,7 @@ package final class DiskFile {
         if past.count > 8 { past.removeFirst() }
     }
 
-    /// The last of what was written is gone with the machine that had not brought it to its disk yet.
+    /// Loses some of the last writes, which the machine had not brought to its disk yet.
     package func losePower(_ dice: inout Dice) {
         guard !past.isEmpty else { return }
         let copy = past[dice.below(past.count)]
@@ -41,7 +41,7 @@ package final class DiskFile {
     }
 }
 
-/// As `CountFile`, which makes its file by the first write.
+/// Like `CountFile`: the first write creates the file.
 package final class MemoryDisk: CountDisk {
     private let file: DiskFile
     private let isAlive: () -> Bool

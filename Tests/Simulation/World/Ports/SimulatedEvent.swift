@@ -1,7 +1,7 @@
 import PushmillEngine
 package import PushmillPayload
 
-/// What is to become of an input event.
+/// An input event, and what happens to it.
 package struct SimulatedEvent: Sendable {
     package enum Behaviour: Sendable {
         case immediate
@@ -12,7 +12,7 @@ package struct SimulatedEvent: Sendable {
         case deadLetter
         /// Published nowhere.
         case dropped
-        /// Brokers refuse its output, and all of the batch with it.
+        /// Brokers refuse its output, and the whole batch with it.
         case refusedByBrokers
         /// The client refuses its output.
         case refusedByClient
@@ -21,12 +21,12 @@ package struct SimulatedEvent: Sendable {
     package var recipient: Int32
     package var topic: Int
     package var partition: Int32
-    /// Nil for one that is not counted.
+    /// Nil for an event that is not counted.
     package var operation: BadgeOperation?
     package var behaviour = Behaviour.immediate
     /// Nanoseconds.
     package var delay: UInt64 = 0
-    /// Of its dead letter, unless that only names it.
+    /// What refuses its dead letter. A letter that only names the event is never refused.
     package var letterRefuser: Refuser?
 
     package init(recipient: Int32, topic: Int, partition: Int32) {
@@ -56,18 +56,18 @@ package struct SimulatedMessage: LentMessage {
     package var headerByteCount: Int { 100 }
 }
 
-/// Who takes a record at no time. Brokers refuse all of its batch with it.
+/// What always refuses a record. Brokers refuse the whole batch with it.
 package enum Refuser: Sendable { case brokers, client }
 
 package struct SimulatedOutput: Sendable {
     package var value: OutputValue
-    /// A dead letter of nothing but a name.
+    /// A dead letter that only names the event.
     package var isNameOnly = false
     var outputRefuser: Refuser?
     var letterRefuser: Refuser?
 
     var refuser: Refuser? { isNameOnly ? nil : value.isLetter ? letterRefuser : outputRefuser }
 
-    /// What is published instead where it was refused.
+    /// Turns a refused output into a dead letter, and a refused letter into one that only names the event.
     mutating func refuse() { if value.isLetter { isNameOnly = true } else { value.isLetter = true } }
 }

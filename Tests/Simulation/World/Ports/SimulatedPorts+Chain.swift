@@ -52,7 +52,7 @@ extension SimulatedPorts {
         return suspend(entry, output, result, after: event.delay, deadline: deadline)
     }
 
-    /// Nothing begins while an earlier message of its key, or of its partition, has not ended.
+    /// Checks that no message begins before an earlier one of its key, or of its partition, has ended.
     private func checkOrder(of message: SimulatedMessage) {
         guard !Self.forgetsEnds else { return }
         for entry in suspended {
@@ -75,7 +75,7 @@ extension SimulatedPorts {
             witness.broken("entry \(entry) began twice", by: self)
             return .ended(.nowhere)
         }
-        // Its bytes were copied, and the message given back.
+        // The message's bytes were copied, and it was released.
         lent -= 1
         suspensionNumber += 1
         let number = suspensionNumber
@@ -88,7 +88,7 @@ extension SimulatedPorts {
         return .suspended(until: deadline)
     }
 
-    /// The result is told even where the entry is another's by now: `resume` knows.
+    /// Reported even if the entry is in use for another message: `resume` finds out.
     private func stageEnded(_ entry: Int, _ number: UInt64) {
         if suspensions[entry]?.number == number { suspensions[entry]?.isThere = true }
         stageResults.append(entry)
@@ -138,7 +138,7 @@ extension SimulatedPorts {
         suspended.remove(entry)
     }
 
-    /// A fault is planted by which what a stage gives is taken when its entry is another's.
+    /// True with a planted fault that takes a stage's result although its entry is in use for another message.
     private static var forgetsEnds: Bool {
         PlantedFault.isPlanted(.deadlineBesideStage) || PlantedFault.isPlanted(.revokedResultPublished)
     }

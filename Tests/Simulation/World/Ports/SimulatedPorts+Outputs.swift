@@ -59,7 +59,7 @@ extension SimulatedPorts {
         return producer.send(Outgoing(tag: tag, record: record, output: output), to: log) ? .queued : .later
     }
 
-    /// With transactions only within one.
+    /// With transactions, a record can be sent only within one.
     private var canSend: Bool { transactionalName == nil || producer?.isInTransaction == true }
 
     package func publishChange(

@@ -2,11 +2,11 @@ import PushmillEngine
 package import PushmillKafka
 package import PushmillStores
 
-/// What was fetched and not taken, of all partitions in the order in which it came.
+/// Fetched records that were not taken yet, of all partitions, in order of arrival.
 struct FetchedRecords {
     private var queue: [SimulatedMessage] = []
     private var head = 0
-    /// Those of the last batch call that were not handed over.
+    /// How many records of the last batch call are not handed over yet.
     private var held = 0
 
     var isEmpty: Bool { head == queue.count }
@@ -37,7 +37,7 @@ struct FetchedRecords {
         held = 0
     }
 
-    /// What a call that takes several at once had in its hands.
+    /// Loses the records that a batch call has not handed over yet.
     mutating func loseHeld() {
         if held == 0 { held = min(8, count) }
         head += held
@@ -46,7 +46,7 @@ struct FetchedRecords {
     }
 }
 
-/// What was read of the changelog and not taken.
+/// What was read from the changelog and not taken yet.
 enum Replicated {
     case record(PartitionLog.Entry, partition: Int32)
     case end(partition: Int32, offset: Int64, isWhole: Bool)
@@ -88,7 +88,7 @@ extension SimulatedPorts {
                     topic: UInt32(reader.log.topic), partition: reader.log.partition, offset: entry.offset,
                     timestamp: entry.timestamp, event: event)
                 fetched.append(message)
-                // Now and then one comes again, at once or behind the next: not where it could hide one that was lost.
+                // Some records come twice, at once or after the next one; not if that could hide a lost record.
                 if !switches.losesFetched, dice.chance(switches.twice) { fetched.append(before ?? message) }
                 before = message
             }
@@ -102,14 +102,14 @@ extension SimulatedPorts {
             return false
         }
         timeline.note(number, .seek, Int64(log.partition), position.offset, Int64(log.topic))
-        // Now and then what was fetched before comes all the same, before what is read from there.
+        // Sometimes records that were fetched before the seek still come first.
         if !switches.losesFetched || !dice.chance(400) { fetched.remove(topic: log.topic, log.partition) }
         reader.start(at: position.offset)
         goOnReading()
         return true
     }
 
-    /// Of a partition that is this shard's, as far as it knows.
+    /// True if the output's partition is this shard's, as far as it knows.
     func owns(_ value: OutputValue) -> Bool {
         let place = cluster.partitions[value.topic][Int(value.partition)]
         return membership?.owned.contains(place) ?? false
@@ -145,7 +145,7 @@ extension SimulatedPorts {
         return withUnsafeBytes(of: Self.accountName(of: event.recipient)) { body($0) }
     }
 
-    /// As the changelog has its keys: the recipient's length, the recipient, the app.
+    /// The layout of the changelog's keys: the recipient's length, the recipient, the app.
     package static func accountName(of recipient: Int32) -> (UInt32, UInt32, UInt32) {
         (UInt32(4).bigEndian, UInt32(bitPattern: recipient).bigEndian, 0x7070_6161)
     }

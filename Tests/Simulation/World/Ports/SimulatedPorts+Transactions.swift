@@ -42,8 +42,8 @@ extension SimulatedPorts {
         _ = waitFor(1) { false }
     }
 
-    /// Asks brokers and waits for the answer, with the world going on where that is possible; else at once, and the turn
-    /// takes as long as it would have.
+    /// Asks brokers. Waits for the answer while the simulation goes on, if that is possible; otherwise the answer comes
+    /// at once, and the turn takes as long as the wait would have.
     private func ask<Answer>(_ apply: @escaping (Cluster) -> Answer?) -> Answer? {
         var answer: Answer?
         var isThere = false
@@ -152,7 +152,7 @@ extension SimulatedPorts {
             case .invalidState, .done: break
             }
         }
-        // What was on its way when it was taken back goes under an epoch that has passed.
+        // A later epoch fences what was in flight when it was purged.
         switch ask({ $0.transactions.bump(name, epoch: epoch) ?? .ready(producer: -1, epoch: -1) }) {
         case nil, .concurrent: return .retry(.unanswered)
         case .ready(-1, _): return fenced(producer)

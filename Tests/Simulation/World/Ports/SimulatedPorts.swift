@@ -2,19 +2,19 @@ package import PushmillEngine
 package import PushmillKafka
 package import PushmillStages
 
-/// Is told what a run is judged by.
+/// Receives what a run is judged by.
 package protocol PortsWitness: AnyObject {
-    /// The chain is given the event.
+    /// The chain begins the event.
     func begun(_ event: Int32, by ports: SimulatedPorts)
-    /// It ends without being published.
+    /// The event ends without being published.
     func dropped(_ event: Int32)
-    /// Something after which events may be repeated.
+    /// Something happened after which events may be repeated.
     func troubled(_ what: String, by ports: SimulatedPorts)
-    /// A promise of the shard to its ports was broken.
+    /// The shard broke a promise to its ports.
     func broken(_ what: String, by ports: SimulatedPorts)
 }
 
-/// Topics by their places in the cluster.
+/// Topics by their indices in the cluster.
 package enum Place {
     package static let inputs = 2
     package static let output = 2
@@ -34,18 +34,18 @@ package final class SimulatedPorts: ShardPorts {
     var dice: Dice
     /// Nanoseconds that the turn has taken so far.
     package internal(set) var elapsed: UInt64 = 0
-    /// There is something that the next turn would take.
+    /// Called when there is something for the next turn.
     var hasNews: () -> Void = {}
-    /// Waits, with the world going on, where the shard may: false where it may not.
+    /// Waits while the simulation goes on, and returns the condition. False at once if the shard may not wait.
     var waitFor: (_ nanoseconds: UInt64, _ condition: () -> Bool) -> Bool = { _, _ in false }
 
     // The group.
     var membership: Membership?
     var groupEvents: [ConsumerEvent] = []
-    /// The last question about each partition.
+    /// The number of the last question about each partition.
     private var questions: [TopicPartition: Int] = [:]
     private var question = 0
-    /// The highest number of a commit that has come to the brokers.
+    /// The highest number of a commit that has reached the brokers.
     private var latestCommit: UInt32 = 0
 
     // Records.
@@ -57,7 +57,7 @@ package final class SimulatedPorts: ShardPorts {
     // The chain.
     var current: SimulatedOutput?
     var suspensions: [Suspension?]
-    /// The places in it that are not nil.
+    /// The indices of `suspensions` that are not nil.
     var suspended: Set<Int> = []
     var suspensionNumber: UInt64 = 0
     var stageResults: [Int] = []
@@ -75,22 +75,22 @@ package final class SimulatedPorts: ShardPorts {
     let openFile: (TopicPartition) -> DiskFile
 
     var terminations = 0
-    /// How often it was told to end.
+    /// How often the shard was told to end.
     private var timesTold = 0
     private(set) var hasToldEnding = false
     /// The shard has asked to leave the group.
     private(set) var isLeaving = false
 
     package struct Switches: Sendable {
-        /// Of each message, from when it was taken.
+        /// How long a stage may take from the message's turn, which is to come within the same time after its intake.
         package var deadline = Duration.milliseconds(1500)
-        /// In a thousand records.
+        /// Per thousand: how many records come twice.
         package var twice = 0
-        /// What a batch call of the client holds when its assignment changes is lost.
+        /// Records that a batch call of the client holds are lost when its assignment changes.
         package var losesFetched = false
-        /// In a thousand questions for offsets.
+        /// Per thousand: how many questions for offsets get no answer.
         package var unanswered = 0
-        /// In a thousand seeks and replacements.
+        /// Per thousand: how many seeks fail. Replacements of the producer fail four times as often.
         package var failures = 20
 
         package init() {}
@@ -161,7 +161,7 @@ package final class SimulatedPorts: ShardPorts {
         goOnReading()
     }
 
-    /// Readers go on as soon as there is room, whatever has made it.
+    /// Readers continue once nothing fetched is left, whatever the reason.
     func goOnReading() { if fetched.isEmpty { for reader in readers { reader.goOn() } } }
 
     private func stop(_ partitions: [TopicPartition]) {
@@ -182,8 +182,8 @@ package final class SimulatedPorts: ShardPorts {
         askCommitted(partitions, question, attempts: 1000)
     }
 
-    /// As long as a transaction that would commit one of them is open, the answer is: later. What was asked again since, or
-    /// has gone, is not told.
+    /// Repeats the question while an open transaction would commit one of the partitions. Answers for partitions that
+    /// were asked about again, or given back, are dropped.
     private func askCommitted(_ all: [TopicPartition], _ question: Int, attempts: Int) {
         let partitions = all.filter { questions[$0] == question }
         guard !partitions.isEmpty else { return }
@@ -208,7 +208,7 @@ package final class SimulatedPorts: ShardPorts {
         askRange(partition, question, attempts: 1000)
     }
 
-    /// Again and again, until it is answered or asked anew.
+    /// Repeats the question until it is answered, or a later one replaces it.
     private func askRange(_ partition: TopicPartition, _ question: Int, attempts: Int) {
         guard let log = cluster.log(partition), questions[partition] == question else { return }
         fetching.request(patience: .milliseconds(400)) { _ -> Range<Int64>? in
@@ -226,7 +226,7 @@ package final class SimulatedPorts: ShardPorts {
 
     package func commit(_ positions: [Position], number: UInt32) {
         precondition(membership?.state != .leaving, "librdkafka would end the process")
-        // Without an id nothing is known of this member: the broker would say the same.
+        // A member without an ID is unknown, as it would be to real brokers.
         let (id, generation) = (membership?.id ?? -1, membership?.generation ?? -1)
         membership?.connection.request(patience: .milliseconds(500)) { [weak self] cluster in
             self?.arrived(commit: number)
@@ -236,7 +236,7 @@ package final class SimulatedPorts: ShardPorts {
             switch answer {
             case nil:
                 witness.troubled("a commit has no answer", by: self)
-                // Most clients tell that there was no answer; some never do.
+                // Most clients report the missing answer; some never do.
                 if dice.chance(900) { tell(.commitEnded(number: number, .retry(.unanswered))) }
             case .accepted(let refused):
                 let answer: CommitAnswer =
@@ -250,7 +250,7 @@ package final class SimulatedPorts: ShardPorts {
         }
     }
 
-    /// One that comes behind a later one takes positions back, which brokers cannot tell, and no client can prevent.
+    /// A commit that arrives after a later one takes positions back: brokers cannot detect it, nor clients prevent it.
     private func arrived(commit number: UInt32) {
         if number < latestCommit { witness.troubled("a commit came late", by: self) }
         latestCommit = max(latestCommit, number)
@@ -267,7 +267,7 @@ package final class SimulatedPorts: ShardPorts {
 
     package var hasLeft: Bool { membership?.state == .left }
 
-    /// Another process has its name in the group: this consumer is of no use any more.
+    /// Another process has the member's static name: this consumer is of no more use.
     var isFenced: Bool { membership?.state == .fenced }
 
     // MARK: Commands and news
@@ -286,7 +286,7 @@ package final class SimulatedPorts: ShardPorts {
     package func tell(_ news: ShardNews) {
         timeline.history.tell(timeline.now, number, "\(news)")
         switch news {
-        // Told twice it leaves at once what it has.
+        // A shard that is told twice leaves its work unfinished at once.
         case .leftUnfinished where timesTold > 1: break
         case .drainTooLong, .wasAway, .producerReplaced, .commitFailed, .leftUnfinished, .notLeftInTime, .diskFailed:
             witness.troubled("\(news)", by: self)
@@ -295,13 +295,13 @@ package final class SimulatedPorts: ShardPorts {
         }
     }
 
-    /// Untaken news for which the thread would not wait: for what is not asked here it was woken once, when it came.
+    /// True if there is untaken news for which the real thread would not wait. Other news wakes it once, on arrival.
     func isEager(wantsRecords: Bool) -> Bool {
         !groupEvents.isEmpty || !reports.isEmpty || terminations > 0 || !letters.isEmpty
             || wantsRecords && !fetched.isEmpty
     }
 
-    /// Ends the references that hold the parts of a run together.
+    /// Breaks the reference cycles between the parts of a run.
     func letGo() {
         for reader in readers + replicas { reader.stop() }
         readers = []

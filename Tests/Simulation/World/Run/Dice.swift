@@ -21,7 +21,7 @@ package struct Dice: Sendable {
         range.lowerBound + next().multipliedFullWidth(by: range.upperBound - range.lowerBound + 1).high
     }
 
-    /// True so many times in a thousand.
+    /// True this many times in a thousand.
     package mutating func chance(_ perMille: Int) -> Bool { perMille > 0 && below(1000) < perMille }
 
     package mutating func pick<Element>(_ choices: [Element]) -> Element { choices[below(choices.count)] }
@@ -31,6 +31,6 @@ package struct Dice: Sendable {
         for index in (1..<elements.count).reversed() { elements.swapAt(index, below(index + 1)) }
     }
 
-    /// Another sequence, so that what draws from it shifts nothing here.
+    /// An independent sequence: draws from it do not shift this one.
     package mutating func fork() -> Dice { Dice(seed: next()) }
 }

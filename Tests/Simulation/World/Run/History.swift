@@ -1,4 +1,4 @@
-/// What happened in a run: always as a number that differs when anything differs, and as lines where these are wanted.
+/// What happened in a run: always as a digest that differs if anything differs, and as text lines if they are kept.
 package final class History {
     package enum What: UInt8 {
         case start, produce, fault, turn, append, refuse, marker, commit, commitRefused, transactionalCommit,
@@ -11,7 +11,7 @@ package final class History {
     package let isKept: Bool
     package private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     package private(set) var lines: [String] = []
-    /// Names those whom lines speak of.
+    /// The name that lines give to an actor's number.
     package var name: (Int) -> String = { "\($0)" }
 
     package init(isKept: Bool) { self.isKept = isKept }
@@ -25,7 +25,7 @@ package final class History {
         lines.append("\(Self.text(time))  \(name(who)): \(what) \(first) \(second) \(third)")
     }
 
-    /// A line that says more; it adds nothing to the digest.
+    /// Adds a line with details, which does not change the digest.
     package func tell(_ time: UInt64, _ who: Int, _ text: @autoclosure () -> String) {
         guard isKept else { return }
         lines.append("\(Self.text(time))  \(name(who)): \(text())")
@@ -36,7 +36,7 @@ package final class History {
         digest ^= digest >> 29
     }
 
-    /// Seconds with six places.
+    /// Seconds with six decimal places.
     private static func text(_ time: UInt64) -> String {
         let micros = time / 1_000
         let rest = "\(micros % 1_000_000)"

@@ -3,17 +3,17 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// One shard of one process, and when it is to be called.
+/// One shard of one process, and when its next turn is due.
 final class ShardHost {
     let ports: SimulatedPorts
     let node: Node
     var shard: Shard<SimulatedPorts>?
     var isInTurn = false
     var hasEnded = false
-    /// The next call, and what makes an earlier plan void.
+    /// When the next turn is due. A new `plan` voids an earlier one.
     var planned: UInt64 = .max
     var plan = 0
-    /// Its last turn has taken this long.
+    /// The end of the last turn, by the time that it took.
     var busyUntil: UInt64 = 0
     var turns = 0
 
@@ -29,18 +29,18 @@ final class ShardHost {
     }
 }
 
-/// A process with its shards, and the folder that outlives it.
+/// A process with its shards, and the state folder that outlives it.
 final class Instance {
     let index: Int
-    /// What its names in the group and of transactions are made of.
+    /// The base of its static member names and transactional IDs.
     var identity: Int
     var shards: Int
     var node: Node
     var hosts: [ShardHost] = []
     var clockError: Int64 = 0
-    /// It was told to end, and will be started again.
+    /// The process was told to end, and will be started again.
     var isRestarting = false
-    /// What it writes for others.
+    /// The version of the formats that it writes for other instances.
     var formatVersion = FormatVersion.current
     /// By topic and partition.
     private var files: [[DiskFile]]
@@ -61,7 +61,7 @@ final class Instance {
 
     func loseDisk(_ cluster: Cluster) { files = Self.emptyFiles(cluster) }
 
-    /// Of the other release, for which the copies of this one are none.
+    /// Switches to the other release, which cannot use the state files of this one.
     func changeRelease(_ cluster: Cluster) {
         formatVersion = formatVersion == .current ? .next : .current
         loseDisk(cluster)

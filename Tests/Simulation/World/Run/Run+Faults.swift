@@ -61,7 +61,7 @@ extension Run {
             timeline.after(.seconds(5)) { [weak node] in node?.atRevocation = nil }
         case .expel(let index):
             verdict.trouble()
-            // Who is cut off would hear nothing of it, and groups wait for its session to end.
+            // A process that is cut off would not hear of it, and the group would wait for its session to end.
             let node = instances[index].node
             if !node.isCut { for member in node.members { cluster.group.expel(member) } }
         case .restart(let index, let shards): restart(instances[index], shards)
@@ -136,7 +136,7 @@ extension Run {
         }
     }
 
-    /// An earlier absence that ends ends no later one.
+    /// The end of one absence does not end a later one.
     private func takeLeader(of logs: [PartitionLog], for time: UInt64) {
         for log in logs {
             log.isLeaderAway = true
@@ -158,7 +158,7 @@ extension Run {
         for host in instance.hosts where !host.isInTurn { host.letGo() }
     }
 
-    /// Another process has the names of one that is frozen.
+    /// Freezes a process, and another one takes its names.
     private func haunt(_ instance: Instance, _ frozen: UInt64) {
         guard instance.node.isAlive, !instance.node.isFrozen, !instance.hosts.isEmpty else { return }
         verdict.trouble()
@@ -167,7 +167,7 @@ extension Run {
         zombie.node = instance.node
         zombie.hosts = instance.hosts
         zombies.append(zombie)
-        // Its folder is another, as its machine is.
+        // The new process is on another machine, with another folder.
         instance.loseDisk(cluster)
         start(instance, after: .milliseconds(5))
         timeline.after(frozen) { [unowned self] in
@@ -181,7 +181,7 @@ extension Run {
         let node = instance.node
         guard node.isAlive, !instance.hosts.isEmpty else { return }
         timeline.note(node.number, .terminate)
-        // Told twice it leaves at once what it has.
+        // A shard that is told twice leaves its work unfinished at once.
         if instance.isRestarting { verdict.trouble() }
         instance.isRestarting = true
         for host in instance.hosts { host.ports.terminate() }
@@ -189,7 +189,7 @@ extension Run {
     }
 
     private func awaitEnd(_ instance: Instance, _ node: Node, _ shards: Int, patience: Int) {
-        // Killed meanwhile, and started by that.
+        // The instance was killed meanwhile, and that fault starts it again.
         guard instance.node === node else { return }
         if instance.hosts.allSatisfy(\.hasEnded) {
             node.kill()
@@ -198,7 +198,7 @@ extension Run {
         }
         guard patience > 0 else { return verdict.found("instance \(instance.index) did not end when it was told to") }
         timeline.after(.milliseconds(50)) { [unowned self] in
-            // Time that it is frozen is not its own.
+            // Time while the process is frozen, cut off or without brokers does not count.
             awaitEnd(instance, node, shards, patience: patience - (node.isReachable && !cluster.isOut ? 1 : 0))
         }
     }

@@ -12,15 +12,15 @@ package final class Run {
     /// Frozen processes whose place was taken.
     var zombies: [Instance] = []
     private var isEnding = false
-    /// When the last events came, after all else was done.
+    /// When the late events began to come, after all else was done.
     private var lateSince: UInt64?
     let verdict: Verdict
-    /// Nested turns: one that waits for brokers has the world go on within.
+    /// The depth of nested turns: while one waits for brokers, the simulation goes on inside it.
     private var depth = 0
     private var identities = 10
     private(set) var turns = 0
     static let turnLimit = 600_000
-    /// In a simulated second, at most.
+    /// The most turns of an idle shard in a simulated second.
     static let idleTurns = 40
 
     package init(_ scenario: Scenario, isHistoryKept: Bool = false) {
@@ -38,17 +38,17 @@ package final class Run {
         for log in addedChangelogs { (log.isLeaderAway, log.awayUntil) = (true, .max) }
     }
 
-    /// Without a leader as long as they are not there.
+    /// The changelog partitions to be added, which have no leader until then.
     var addedChangelogs: ArraySlice<PartitionLog> { cluster.logs[Place.changelog].suffix(scenario.added) }
 
-    /// The findings; none where all is well.
+    /// Plays the run and returns the findings; none if all is well.
     package func play() -> [String] {
         begin()
         if verdict.findings.isEmpty { produceAndHarm() }
         if verdict.findings.isEmpty { settle() }
         if verdict.findings.isEmpty { idle() }
         if verdict.findings.isEmpty { end() }
-        // What was left open under a name that nobody took over is ended by its time-out.
+        // A transaction left open under a name that no process takes over ends at its timeout.
         if verdict.findings.isEmpty { run(for: .seconds(12)) { false } }
         if let lateSince { for log in cluster.logs[Place.changelog] { log.compact(closedAt: lateSince) } }
         if verdict.findings.isEmpty { verdict.judge() }
@@ -81,8 +81,8 @@ package final class Run {
             start(instance, after: timeline.dice.between(0...UInt64.milliseconds(100)))
         }
         guard scenario.settings.reset == .latest else { return }
-        // What came before the group has begun somewhere would rightly be passed over.
-        // An answer that is lost then is missed for as long as a rebalance may take.
+        // With this rule, events that come before the group has begun in their partition would rightly be skipped. If
+        // an answer is lost here, it is missing for as long as a rebalance may take.
         run(for: .seconds(60)) { self.cluster.group.hasCommittedAll }
         if !cluster.group.hasCommittedAll { verdict.found("the group did not begin") }
     }
@@ -98,7 +98,7 @@ package final class Run {
         run(for: last + .milliseconds(1)) { false }
     }
 
-    /// Faults end, everything heals, all is done within a bound; then perhaps the input's logs are made anew.
+    /// Everything heals, and all events must be done within a bound. The sequel may follow, such as recreated logs.
     private func settle() {
         heal()
         let early = scenario.events.count - scenario.late
@@ -110,7 +110,7 @@ package final class Run {
         let (isReplaced, isForgotten) = (scenario.sequel == .replaced, scenario.sequel == .forgotten)
         if isReplaced || isForgotten { killAll() }
         let isNone = scenario.sequel == .none
-        // What was done beyond one that hung may lie beyond the end of a log that has lost it, and stays done.
+        // What was done beyond a hanging event may lie beyond the end of a log that lost it, and stays committed.
         let begun = isNone ? [] : isForgotten ? cluster.group.partitions : cluster.group.begun
         let marks = (0..<scenario.partitions).map { verdict.mark(Int32($0)) }
         if scenario.sequel == .madeAnew || isReplaced {
@@ -126,7 +126,7 @@ package final class Run {
         if isReplaced || isForgotten {
             for instance in instances { start(instance, after: timeline.dice.between(0...UInt64.milliseconds(100))) }
         }
-        // Whoever has not noticed when the new log is longer than the old one was, and may not compare, never notices.
+        // A shard that misses a new log until it outgrows the old one, and cannot compare records, never notices it.
         run(for: .seconds(16)) { false }
         let isNoticed = { self.cluster.group.hasCommitted(withinLogsOf: begun) }
         comeAbout(isNoticed)
@@ -139,17 +139,17 @@ package final class Run {
         _ = drain(through: scenario.events.count)
     }
 
-    /// Nobody is left who would notice that a log is made anew, nor anything of theirs that is still to be committed.
+    /// Kills all instances: none notices that a log is recreated, and nothing of theirs is left to be committed.
     private func killAll() {
-        // One that is being restarted comes once more.
+        // An instance that is restarting comes back once more.
         while verdict.findings.isEmpty, instances.contains(where: \.node.isAlive) {
             for instance in instances { kill(instance) }
             run(for: .seconds(12)) { false }
         }
     }
 
-    /// Of the partitions whose logs have marks new logs become longer than the old ones were, with another record at the
-    /// mark. Gives the events that are still to come.
+    /// Makes the new logs of partitions with a mark longer than the old ones, with another record at the mark. Returns
+    /// the events that are still to come.
     private func produceBeyond(_ marks: [Int64?], _ late: [Int]) -> [Int] {
         var (left, places) = ([Int](), [Int32: Int]())
         for index in late {
@@ -166,7 +166,7 @@ package final class Run {
         return left
     }
 
-    /// One partition has no leader for long. What is of others is done all the same, by instances that begin then.
+    /// One partition has no leader for long. Instances that start then must finish the other partitions all the same.
     private func getOn(without log: PartitionLog, through count: Int) {
         timeline.history.tell(timeline.now, -1, "without \(cluster.topics[log.topic])/\(log.partition)")
         (log.isLeaderAway, log.awayUntil) = (true, .max)
@@ -189,8 +189,8 @@ package final class Run {
         return verdict.findings.isEmpty
     }
 
-    /// It is so within a bound in the scenario's weather. Where one answer in a hundred is lost, each of them may be one
-    /// that a shard waits for: then the bound counts from when the weather clears.
+    /// Waits for the condition, up to 60 s in the scenario's weather. If one answer in a hundred is lost, each may be
+    /// one that a shard waits for: then another 30 s count from when the weather clears.
     private func comeAbout(_ condition: @escaping () -> Bool) {
         run(for: .seconds(60), or: condition)
         guard verdict.findings.isEmpty, !condition() else { return }
@@ -199,22 +199,22 @@ package final class Run {
         run(for: .seconds(30), or: condition)
     }
 
-    /// Nothing is left to do: a shard that has its partitions hardly turns.
+    /// With nothing left to do, a shard that has its partitions hardly turns.
     private func idle() {
         run(for: .seconds(6)) { false }
         if cluster.group.state != .stable {
-            // It waits for one that is gone, and a static member that was renamed meanwhile is told of it by the end.
+            // The group waits for a member that is gone. A static member that was renamed learns it when the wait ends.
             run(for: .seconds(30)) { self.cluster.group.state == .stable }
             guard cluster.group.state == .stable else { return verdict.found("the group does not settle") }
             run(for: .seconds(6)) { false }
         }
-        // A commit that came late has taken back what was committed, and somebody reads it again.
+        // A late commit has taken back positions, and a shard reads them again.
         guard verdict.uncommitted == 0 else { return }
         let hosts = instances.flatMap(\.hosts)
         let before = hosts.map(\.turns)
         let (seconds, generation) = (UInt64(2), cluster.group.generation)
         run(for: .seconds(seconds)) { false }
-        // A late rebalance is something to do, and so is what a member does that is none any more and does not know it.
+        // A late rebalance is work, and so is what an expelled member does until it learns of its expulsion.
         guard cluster.group.generation == generation else { return }
         for (host, earlier) in zip(hosts, before)
         where cluster.group.hasMember(host.ports.membership?.id) && host.turns - earlier > Self.idleTurns * Int(seconds)
@@ -231,7 +231,7 @@ package final class Run {
         for instance in instances where !instance.hosts.allSatisfy(\.hasEnded) {
             verdict.found("instance \(instance.index) did not end")
         }
-        // Transactions' last markers.
+        // The last markers of transactions are written.
         run(for: .seconds(2)) { false }
     }
 
@@ -242,7 +242,7 @@ package final class Run {
     private func produce(_ index: Int, skipping gap: Int64? = nil) {
         let event = scenario.events[index]
         let log = cluster.logs[event.topic][Int(event.partition)]
-        // Its producer waits for the leader, and keeps its order.
+        // The event's producer waits for the leader and keeps the order.
         let isThere = cluster.group.partitions.contains(cluster.partitions[event.topic][Int(event.partition)])
         guard isThere, !log.isLeaderAway, !cluster.isOut, !verdict.hasEarlier(index) else {
             verdict.postponed(index)
@@ -267,7 +267,7 @@ package final class Run {
             timeline.note(node.number, .start, Int64(instance.identity), Int64(instance.shards))
             instance.hosts = (0..<instance.shards).map { makeShard($0, of: instance, node) }
             guard scenario.isExactlyOnce else { return }
-            // What a larger number of shards left open under names that are no longer used.
+            // Ends what a larger number of shards left open under names that are out of use.
             for shard in instance.shards..<3 {
                 _ = cluster.transactions.initialize("t\(instance.identity)-\(shard)")
             }
@@ -344,7 +344,7 @@ package final class Run {
         host.letGo()
     }
 
-    /// Its consumer can go on no more: another shard takes its place after a while, as the service has it.
+    /// The consumer cannot continue: after a while another shard takes its place, as in the service.
     private func replace(_ host: ShardHost) {
         host.hasEnded = true
         host.letGo()
@@ -360,7 +360,7 @@ package final class Run {
         }
     }
 
-    /// Only the outermost turn waits: within it the others take their steps at once.
+    /// Only the outermost turn waits. Turns inside it take their steps at once.
     private func wait(_ host: ShardHost, _ time: UInt64, _ condition: () -> Bool) -> Bool {
         guard depth == 1, verdict.findings.isEmpty else { return false }
         guard time > 0 else { return true }

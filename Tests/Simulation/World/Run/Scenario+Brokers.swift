@@ -1,6 +1,6 @@
 import PushmillEngine
 
-/// What befalls logs at their brokers.
+/// Faults of logs at their brokers.
 extension Scenario {
     mutating func addUpstream(_ dice: inout Dice) {
         for _ in 0..<dice.pick([0, 0, 2, 10]) {
@@ -23,7 +23,7 @@ extension Scenario {
         }
     }
 
-    /// A partition that is written to has no leader for longer than a transaction may last.
+    /// A partition that is written to has no leader for 6 to 20 seconds, which may exceed a transaction's timeout.
     mutating func stopOutputs() {
         var dice = Dice(seed: seed ^ 0x0a7e_0000)
         guard dice.chance(100) else { return }
@@ -34,7 +34,7 @@ extension Scenario {
         healsAfter = start + time
     }
 
-    /// Other rules would pass over what such a partition has before it is read the first time.
+    /// Other reset rules would skip what such a partition holds before it is read for the first time.
     mutating func addPartitions() {
         var dice = Dice(seed: seed ^ 0xadd_0000)
         guard settings.reset == .earliest, dice.chance(150) else { return }

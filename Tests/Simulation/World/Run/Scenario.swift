@@ -2,22 +2,22 @@ package import PushmillEngine
 import PushmillPayload
 import PushmillStages
 
-/// What befalls a run. Times are nanoseconds.
+/// A fault that befalls a run. Times are nanoseconds.
 package enum Fault: Sendable {
     case kill(instance: Int, away: UInt64, isNew: Bool, losesDisk: Bool, shards: Int)
-    /// Its place is taken, under its names, while it is frozen; it is killed a while after it wakes.
+    /// The process is frozen while another one takes its names. It is killed two seconds after it wakes.
     case zombie(instance: Int, frozen: UInt64)
     case freeze(instance: Int, time: UInt64)
     /// Before or after a step of a transaction.
     case freezeInTransaction(instance: Int, Interruption.Moment, isAfter: Bool, time: UInt64)
     case killInTransaction(instance: Int, Interruption.Moment, isAfter: Bool)
-    /// As a request of its transaction leaves, which arrives so much later.
+    /// The process dies as a transaction request leaves, which arrives that much later.
     case killInRequest(instance: Int, late: UInt64)
-    /// Its machine's disk lacks what was written last.
+    /// The machine's disk lacks the last writes.
     case powerLoss(instance: Int, away: UInt64)
-    /// Another broker coordinates the group.
+    /// Another broker becomes the group's coordinator.
     case coordinatorMoves
-    /// As soon as it is to give partitions back; it comes again at once.
+    /// Killed that soon after it is told to give partitions back. It starts again at once.
     case killInRevocation(instance: Int, after: UInt64)
     /// The group's coordinator removes its members, as an operator can have it do.
     case expel(instance: Int)
@@ -30,23 +30,23 @@ package enum Fault: Sendable {
     case outage(time: UInt64)
     case storm(instance: Int, time: UInt64)
     case compact
-    /// Retention drops what is older, of one input partition.
+    /// Retention drops what is older than `age` from one input partition.
     case expire(topic: Int, partition: Int, age: UInt64)
-    /// Who sends events has a transaction open for so long, and aborts it: what stands behind its records waits.
+    /// An upstream producer keeps a transaction open that long and aborts it: everything behind its records waits.
     case upstream(topic: Int, partition: Int, records: Int, time: UInt64)
     case diskFails(instance: Int)
     /// An unclean election: brokers lose the last records of a log, acknowledged or not.
     case lose(topic: Int, partition: Int, records: Int)
-    /// The last partitions are added to the input, and so much later to the changelog.
+    /// The last partitions are added to the input, and that much later to the changelog.
     case grow(later: UInt64)
 }
 
-/// What follows when everything is done: the input's logs are made anew, and more events come. Where they are replaced
-/// nobody looks on, and new ones are longer than the old ones were. Or nobody looks on for so long that brokers
-/// forget what the group has committed.
+/// What follows when everything is done. `madeAnew`: input logs are recreated, and more events come. `replaced`: the
+/// same while no instance runs, and the new logs outgrow the old ones. `forgotten`: no instance runs for so long that
+/// brokers forget the committed offsets.
 package enum Sequel: Sendable { case none, madeAnew, replaced, forgotten }
 
-/// One run, all of it from a seed.
+/// One run, derived entirely from a seed.
 package struct Scenario: Sendable {
     package let seed: UInt64
     package var settings: ShardSettings
@@ -56,31 +56,31 @@ package struct Scenario: Sendable {
     package var instances = 3
     package var shards = 2
     package var events: [SimulatedEvent] = []
-    /// So many of the partitions are added in the course of it.
+    /// How many of the partitions are added during the run.
     package var added = 0
-    /// When each is produced, and how many offsets the log leaves out before it.
+    /// When each event is produced; `gaps`: how many offsets the log skips before it.
     package var times: [UInt64] = []
     package var gaps: [Int64] = []
     package var faults: [(time: UInt64, fault: Fault)] = []
     package var sequel = Sequel.none
-    /// So many of the last events come after the sequel.
+    /// How many of the last events come after the sequel.
     package var late = 0
-    /// After everything else has healed this log has no leader, and other partitions are to get on without it.
+    /// A log without a leader after everything else has healed: other partitions must get on without it.
     package var leaderless: (topic: Int, partition: Int)?
-    /// Nothing heals before.
+    /// Nothing heals before this time.
     package var healsAfter: UInt64 = 0
     package var switches = SimulatedPorts.Switches()
     package var weather = Weather()
     package var timing = GroupTiming()
-    /// Half of the instances begin as the next release, and each start of one is an update, or takes one back.
+    /// Half of the instances begin as the next release, and each start of one is an update or a downgrade.
     package var mixesReleases = false
-    /// Compaction keeps everything that is younger, in milliseconds.
+    /// Milliseconds. Compaction keeps everything younger than this.
     package var compactionLag: Int64 = 30_000
     package var transactionTimeout = UInt64.seconds(10)
 
     package var isExactlyOnce: Bool { settings.isTransactional }
-    /// Nothing befalls it after which anything may be repeated, or late: at most instances are restarted. A record that
-    /// brokers refuse ends its producer.
+    /// True if no fault may repeat or delay anything: at most, instances are restarted. A record that brokers refuse
+    /// counts as a fault, because it ends its producer.
     package var isCalm: Bool {
         faults.allSatisfy { if case .restart = $0.fault { true } else { false } } && switches.failures == 0
             && !events.contains {
@@ -93,7 +93,7 @@ package struct Scenario: Sendable {
         self.seed = seed
         let isTransactional = dice.chance(500)
         isStatic = dice.chance(500)
-        // Counts of two topics would meet in one changelog: the configuration refuses it.
+        // Counts of two topics would share one changelog, which the configuration rejects.
         topics = 1
         settings = ShardSettings()
         settings.isTransactional = isTransactional
@@ -181,7 +181,7 @@ package struct Scenario: Sendable {
                 let time = UInt64.milliseconds(300) + UInt64(rare.below(Int(UInt64.seconds(9))))
                 let fault = makeRareFault(&rare)
                 faults.append((time, fault))
-                // What is lost while outputs are not acknowledged is in a transaction that is open for long.
+                // Without acknowledgments a transaction stays open for long, and the partitions are lost during it.
                 guard case .expel = fault, rare.chance(700) else { continue }
                 let away = Fault.brokerAway(number: rare.below(3), time: rare.between(.seconds(1)...(.seconds(3))))
                 faults.append((time - .milliseconds(100), away))
@@ -189,7 +189,7 @@ package struct Scenario: Sendable {
             if isStatic { orphan(&rare) }
             if rare.chance(100) { crowd(&rare) }
             if rare.chance(150) {
-                // A transaction is of all its partitions: without one of their changelogs none comes to its end.
+                // A transaction covers all of its partitions: without the changelog of one it never completes.
                 let topic = isExactlyOnce || rare.chance(500) ? rare.below(topics) : Place.changelog
                 leaderless = (topic, rare.below(partitions))
             }
@@ -203,13 +203,13 @@ package struct Scenario: Sendable {
         late = min(40, events.count / 4)
         var forgets = Dice(seed: seed ^ 0xf0_46e7)
         guard settings.reset == .error || !forgets.chance(250) else { return sequel = .forgotten }
-        // A topic that is made anew takes its committed offsets with it: other rules would pass over what it has.
+        // A recreated topic loses its committed offsets: other reset rules would skip what it holds.
         guard settings.reset == .earliest else { return }
         var other = Dice(seed: seed ^ 0x5e9_0e1)
         sequel = other.chance(500) ? .replaced : .madeAnew
     }
 
-    /// What the search looked away from for long.
+    /// Further faults, drawn from a sequence of their own.
     private mutating func makeLateFaults() {
         var dice = Dice(seed: seed ^ 0x1a7e_0000)
         for _ in 0..<dice.pick([0, 1, 3]) {
@@ -217,10 +217,10 @@ package struct Scenario: Sendable {
             faults.append((time, makeLateFault(&dice)))
         }
         transactionTimeout = dice.pick([.seconds(10), .seconds(6), .seconds(3)])
-        // Each is asked again after 45 s, which is most of the minute that the others have where one has no leader.
+        // A shard asks again after 45 s, most of the minute that the other partitions have while one has no leader.
         switches.unanswered = leaderless == nil ? dice.pick([0, 20]) : 0
         addUpstream(&dice)
-        // Enough that most changelogs go on, and that most accounts do not.
+        // Enough late events that most changelogs continue, and most accounts do not.
         if dice.chance(600) { late = min(12, events.count / 4) }
     }
 
@@ -241,7 +241,7 @@ package struct Scenario: Sendable {
         }
     }
 
-    /// At the end a member that is new makes another give back partitions, which is killed meanwhile.
+    /// At the end a new member makes another one give back partitions, and that one is killed meanwhile.
     private mutating func orphan(_ dice: inout Dice) {
         guard dice.chance(150) else { return }
         let instance = dice.below(instances)
@@ -253,7 +253,7 @@ package struct Scenario: Sendable {
         faults.append((time + .milliseconds(1), other))
     }
 
-    /// Much that hangs, in few partitions: what is done beyond it hardly fits into a commit.
+    /// Many hanging events in few partitions: what is done beyond them hardly fits into a commit.
     private mutating func crowd(_ dice: inout Dice) {
         settings.metadataLimit = 64
         settings.maxInFlight = max(settings.maxInFlight, 200)

@@ -1,4 +1,4 @@
-/// A simulated clock and what is to happen, in the order of time; at one time, in the order of asking.
+/// A simulated clock and its events, ordered by time, then by when they were added.
 package final class Timeline {
     private struct Key {
         let time: UInt64
@@ -49,7 +49,7 @@ package final class Timeline {
 
     package func after(_ delay: UInt64, _ body: @escaping () -> Void) { at(now &+ delay, body) }
 
-    /// False when nothing is to come.
+    /// Runs the next event. False if there is none.
     package func step() -> Bool {
         guard let first = heap.first else { return false }
         let last = heap.removeLast()
@@ -79,13 +79,13 @@ package final class Timeline {
         }
     }
 
-    /// Runs until the condition holds or that time is reached, which then is the time.
+    /// Runs until the condition holds or that time comes, to which the clock then advances.
     package func run(until time: UInt64 = .max, or condition: () -> Bool = { false }) {
         while !condition(), let next = nextTime, next <= time { _ = step() }
         if !condition(), time != .max { now = max(now, time) }
     }
 
-    /// Lets go of everything that was to happen: it holds whom it would have happened to.
+    /// Drops all pending events, which retain the objects that they would act on.
     package func clear() {
         heap = []
         bodies = []

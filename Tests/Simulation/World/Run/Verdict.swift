@@ -3,9 +3,9 @@ import PushmillKafka
 import PushmillPayload
 import PushmillStages
 
-/// What must hold: looked at whenever something is stored or committed, and when all has ended.
+/// What must hold: checked whenever something is stored or committed, and after the run.
 final class Verdict: ClusterWitness, PortsWitness {
-    /// Milliseconds from an event's coming to its output's.
+    /// Milliseconds from an event's arrival to its output's. The median may not exceed it.
     private static let usualWait: UInt64 = 20
 
     private struct Case {
@@ -13,29 +13,29 @@ final class Verdict: ClusterWitness, PortsWitness {
         var isProduced = false
         var producedAt: UInt64 = 0
         var isDropped = false
-        /// Committed, by the offset or its metadata.
+        /// Committed, by a position's offset or its metadata.
         var isCovered = false
         var firstBegun: UInt64 = .max
-        /// When it was stored, and in which transaction.
+        /// When each of its outputs was stored, and in which transaction.
         var stored: [(time: UInt64, transaction: Int)] = []
-        /// Retention or an election has dropped it, and the group had not committed it; or it stands where another stood
-        /// that brokers have lost, and may be taken for that.
+        /// Retention or an election dropped it before the group committed it; or it has the offset of another record,
+        /// which brokers have lost, and may be taken for that one.
         var isExpired = false
-        /// Brokers have lost what was published of it.
+        /// Brokers have lost an output of this event.
         var isOutputLost = false
-        /// Its log has lost what came behind it: from where that is read on nobody can know.
+        /// Its log has lost its end, or is read again: reading may resume before this event.
         var mayRepeat = false
-        /// The log that had it is another now.
+        /// Its log was recreated or truncated, or its commit forgotten.
         var isPast = false
         var isBegunByStranger = false
     }
 
     private(set) var findings: [String] = []
-    /// What was committed, and which counts stand in the changelog, by their versions: `commit 1`, `count 2`.
+    /// The format versions seen in commits and in the changelog's counts: `commit 1`, `count 2`.
     private(set) var formats: Set<String> = []
     private(set) var produced = 0
     private(set) var uncommitted = 0
-    /// Published, and not committed.
+    /// How many events are published and not committed.
     private var exposed = 0
     private let scenario: Scenario
     private let isCalm: Bool
@@ -43,9 +43,9 @@ final class Verdict: ClusterWitness, PortsWitness {
     private var cases: [Case]
     private var troubles: [UInt64] = []
     private var postponements: [Int] = []
-    /// Where logs ended that have lost records since, by topic and partition; counts of these partitions are not known.
+    /// The former ends of logs that lost records, by topic and partition. Counts of these partitions are unknown.
     private var losses: [(topic: Int, partition: Int32, end: Int64)] = []
-    /// How long events without a stage that waits took, where nothing befalls the group.
+    /// How long events took whose stages do not wait, in runs without faults.
     private var waits: [UInt64] = []
 
     init(_ scenario: Scenario, _ cluster: Cluster) {
@@ -88,7 +88,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         }
     }
 
-    /// What brokers have acknowledged and lost is nobody's to deliver or to know; all else holds.
+    /// What brokers acknowledged and lost need not be delivered or known. Everything else must still hold.
     func loses(_ log: PartitionLog, from offset: Int64) {
         trouble()
         losses.append((log.topic, log.partition, log.end))
@@ -114,7 +114,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         for index in cases.indices where cases[index].isProduced {
             cases[index].isPast = true
             cases[index].mayRepeat = cases[index].mayRepeat || isReadAgain
-            // A commit that came late may have taken back what had been committed before the logs went.
+            // A late commit may have taken back what was committed before the logs were recreated.
             guard !cases[index].isCovered, !cases[index].isExpired, isDone(index) else { continue }
             cases[index].isCovered = true
             uncommitted -= 1
@@ -122,14 +122,14 @@ final class Verdict: ClusterWitness, PortsWitness {
         }
     }
 
-    /// Of that many events those of other partitions are produced and committed.
+    /// True if the first `count` events, without those of the partition, are committed or expired.
     func isDone(through count: Int, without partition: Int32) -> Bool {
         (0..<count).allSatisfy {
             scenario.events[$0].partition == partition || cases[$0].isCovered || cases[$0].isExpired
         }
     }
 
-    /// What the log has no more is nobody's to deliver.
+    /// What the log has dropped need not be delivered.
     func expired(_ log: PartitionLog) {
         for index in cases.indices where cases[index].isProduced && !cases[index].isCovered && !cases[index].isExpired {
             let event = scenario.events[index]
@@ -175,7 +175,8 @@ final class Verdict: ClusterWitness, PortsWitness {
         cases[index].firstBegun = min(cases[index].firstBegun, cluster.timeline.now)
         let place = cluster.partitions[scenario.events[index].topic][Int(scenario.events[index].partition)]
         guard let member = ports.membership, !member.isRenamed, cluster.group.isOwner(member.id, of: place) else {
-            // The partition was taken from it, be it to be given to it again, and it could not know that yet.
+            // The group took the partition from the member, perhaps to return it, and the member could not know that
+            // yet.
             cases[index].isBegunByStranger = true
             return
         }
@@ -206,8 +207,8 @@ final class Verdict: ClusterWitness, PortsWitness {
         }
     }
 
-    /// Where nothing befalls the group an event is published within its deadline and some, which starts at its turn; within
-    /// two of them where it waits for that; and it is committed soon after.
+    /// Without faults an event is published within its deadline plus half a second, counted from its turn, and within
+    /// twice that from its arrival. It is committed soon after.
     private func checkTime(of index: Int) {
         guard isCalm, scenario.faults.isEmpty else { return }
         let now = cluster.timeline.now
@@ -221,8 +222,8 @@ final class Verdict: ClusterWitness, PortsWitness {
                 + "and nothing had happened")
     }
 
-    /// At least once a crash of all would repeat what is published and not committed: as long as answers come, no more
-    /// than may be in flight.
+    /// At least once, a crash of all instances would repeat what is published and not committed. While answers come,
+    /// that is no more than may be in flight.
     private func checkExposed() {
         guard troubles.isEmpty, !scenario.isExactlyOnce else { return }
         guard scenario.weather.lost == 0, scenario.weather.stray == 0 else { return }
@@ -274,7 +275,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         }
     }
 
-    /// After each turn.
+    /// Called after each turn.
     func check(_ ports: SimulatedPorts) {
         if ports.lent > scenario.settings.maxInFlight + 300 {
             found("shard \(ports.number) holds \(ports.lent) messages")
@@ -318,7 +319,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         var badges: [Int32: Int32] = [:]
         var count: Int32 = 0
         var last: Int32 = -1
-        // Events are numbered in the order in which each partition has them.
+        // Event numbers follow the order in each partition.
         for index in scenario.events.indices where scenario.events[index].recipient == Int32(recipient) {
             let event = scenario.events[index]
             if event.isCounted, let operation = event.operation {
@@ -326,11 +327,11 @@ final class Verdict: ClusterWitness, PortsWitness {
                 badges[Int32(index)] = count
             }
         }
-        // Whether what was dropped had been counted nobody knows.
+        // Nobody knows whether events that the log dropped had been counted.
         let partition = scenario.events.first { $0.recipient == Int32(recipient) }?.partition ?? 0
         let isPartlyLost = isLostToRetention(recipient) || hasLostCounts(partition)
         for value in appearances {
-            // An owner from before may publish what the log has no more, behind everybody's back.
+            // A former owner may still publish what the log has lost, and no other shard knows.
             let isAgain = cases[Int(value.event)].isOutputLost
             if value.event < last, !cases[Int(value.event)].isExpired, !isAgain {
                 found("event \(value.event) overtook event \(last) of recipient \(recipient)")
@@ -352,13 +353,13 @@ final class Verdict: ClusterWitness, PortsWitness {
         return last(name, partition).count
     }
 
-    /// The offset of which the changelog says what record the log has there; nil where it does not.
+    /// The offset at which the changelog says what record the log has; nil if it names none.
     func mark(_ partition: Int32) -> Int64? {
         let mark = last([0, 0, 0, 0], partition)
         return mark.count > 0 ? mark.offset : nil
     }
 
-    /// What the changelog has of the highest incarnation and offset.
+    /// What the changelog says of the account at the highest incarnation and offset.
     private func last(_ account: [UInt8], _ partition: Int32) -> (offset: Int64, count: Int32) {
         let log = cluster.logs[Place.changelog][Int(partition)]
         var best: (incarnation: Int64, offset: Int64, count: Int32) = (-1, -1, 0)
