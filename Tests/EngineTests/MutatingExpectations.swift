@@ -1,7 +1,7 @@
 import PushmillTestSupport
 import Testing
 
-// `#expect` and `#require` cannot take a call apart that changes its receiver: these take what it returned.
+// `#expect` and `#require` cannot expand a call that mutates its receiver: these functions take its result.
 
 func expectEqual<Value: Equatable>(
     _ actual: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation

@@ -5,12 +5,12 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Checkpoints at least once")
+@Suite("At-least-once checkpoints")
 struct CommittedCheckpointTests {
     private let start = Instant.past + .seconds(100)
     private var checkpoint = Checkpoint(isTransactional: false, interval: .milliseconds(20))
 
-    @Test("While nothing is dirty there is none, and one that is wanted has ended")
+    @Test("With nothing to commit no checkpoint begins, and a wanted one counts as ended")
     mutating func clean() {
         expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0), is: .none)
         expect(checkpoint.wakeUp(isDirty: false), is: .never)
@@ -25,7 +25,7 @@ struct CommittedCheckpointTests {
         return checkpoint.number
     }
 
-    @Test("The next one begins an interval after this one did")
+    @Test("A checkpoint begins one interval after the previous one began")
     mutating func interval() {
         let number = beginCommit(start)
         let now = start + .milliseconds(5)
@@ -37,7 +37,7 @@ struct CommittedCheckpointTests {
         expect(checkpoint.advance(now: start + .milliseconds(20), isDirty: true, unanswered: 0), is: .commit)
     }
 
-    @Test("One that is wanted begins at once, but not within another")
+    @Test("A wanted checkpoint begins at once, or once the current one has ended")
     mutating func wanted() {
         let number = beginCommit(start)
         let wanted = checkpoint.want()
@@ -48,7 +48,7 @@ struct CommittedCheckpointTests {
         expect(checkpoint.number, is: wanted)
     }
 
-    @Test("However many there were since one was wanted, the next one waits for its time")
+    @Test("After 2^31 checkpoints without a wanted one, the next still waits for its interval")
     mutating func unwanted() {
         checkpoint = Checkpoint(isTransactional: false, interval: .milliseconds(20), number: 1 << 31)
         let number = beginCommit(start)
@@ -59,7 +59,7 @@ struct CommittedCheckpointTests {
         expect(checkpoint.number, is: number)
     }
 
-    @Test("A commit without an answer is given up, and its late answer says nothing")
+    @Test("An unanswered commit is abandoned, and its late answer is ignored")
     mutating func noAnswer() {
         let number = beginCommit(start)
         let until = checkpoint.wakeUp(isDirty: false)
@@ -71,7 +71,7 @@ struct CommittedCheckpointTests {
     }
 
     @Test(
-        "A commit that is refused, or to be tried again, has not ended",
+        "A refused commit, or one to be retried, does not end its checkpoint",
         arguments: [CommitAnswer.retry(.unanswered), .refused(.unanswered), .denied(.unanswered)])
     mutating func notAccepted(outcome: CommitAnswer) {
         let number = beginCommit(start)
@@ -82,7 +82,7 @@ struct CommittedCheckpointTests {
     }
 }
 
-@Suite("Commits that fail")
+@Suite("Failing commits")
 struct FailingCheckpointTests {
     private let start = Instant.past + .seconds(100)
     private var checkpoint = Checkpoint(isTransactional: false, interval: .seconds(5))
@@ -97,7 +97,7 @@ struct FailingCheckpointTests {
 
     private func isLate(_ milliseconds: Int) -> Bool { checkpoint.isLate(start + .milliseconds(milliseconds)) }
 
-    @Test("One that was wanted and given up is made again at once, however long the interval is")
+    @Test("A wanted commit that was abandoned is retried at once, however long the interval is")
     mutating func atOnce() {
         expect(advance(0), is: .commit)
         end(.accepted, 0)
@@ -108,7 +108,7 @@ struct FailingCheckpointTests {
         expect(advance(1_510), is: .commit)
     }
 
-    @Test("A group that takes long for each answer is given longer, until it answers soon")
+    @Test("Commits to a slow group get longer timeouts until it answers quickly")
     mutating func slow() {
         expect(advance(0), is: .commit)
         expect(advance(1_500), is: .giveUpCommit)
@@ -132,7 +132,7 @@ struct FailingCheckpointTests {
         }
     }
 
-    @Test("The group is late a second after the first commit that it has not taken, until it takes one")
+    @Test("The group is late one second after its first unaccepted commit, until it accepts one")
     mutating func late() {
         #expect(!isLate(9_000))
         expect(advance(0), is: .commit)
@@ -164,7 +164,7 @@ struct TransactionalCheckpointTests {
         expect(checkpoint.stepped(.begin, .done, now: now), is: .none)
     }
 
-    /// From open to its marks.
+    /// Takes an open transaction up to its marks.
     private mutating func close(_ now: Instant) {
         expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1), is: .flush)
         expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0), is: .mark)
@@ -184,13 +184,13 @@ struct TransactionalCheckpointTests {
         #expect(!checkpoint.takesChanges)
     }
 
-    @Test("Outputs and changes, then offsets, then the commit, then the next transaction")
+    @Test("A transaction flushes its outputs, adds offsets, and commits before the next one begins")
     mutating func order() {
         open(start)
         let now = start + .milliseconds(20)
         expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1), is: .flush)
         expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1), is: .none)
-        // However long that takes.
+        // However long the flush takes.
         expect(checkpoint.advance(now: now + .seconds(9), isDirty: true, unanswered: 1), is: .none)
         expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0), is: .mark)
         expect(checkpoint.number, is: 1)
@@ -202,7 +202,7 @@ struct TransactionalCheckpointTests {
         expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0), is: .begin)
     }
 
-    @Test("What fails while it is open is aborted, and every partition goes back")
+    @Test("A transaction that fails while open is aborted, and every partition rewinds")
     mutating func failsOpen() {
         open(start)
         checkpoint.failTransaction()
@@ -215,7 +215,7 @@ struct TransactionalCheckpointTests {
         expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0), is: .none)
     }
 
-    @Test("What fails while it is closed is aborted")
+    @Test("A transaction that fails while closing is aborted")
     mutating func failsClosing() {
         open(start)
         let now = start + .milliseconds(20)
@@ -225,7 +225,7 @@ struct TransactionalCheckpointTests {
         expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1), is: .abort)
     }
 
-    @Test("Transactions that fail one after the other are begun ever later, to a bound")
+    @Test("Transactions that fail one after the other back off, up to a bound")
     mutating func backsOff() {
         open(start)
         var delays: [UInt64] = []
@@ -244,13 +244,13 @@ struct TransactionalCheckpointTests {
         _ = checkpoint.stepped(.addOffsets([]), .done, now: start)
         _ = checkpoint.stepped(.commit, .done, now: start)
         _ = checkpoint.stepped(.begin, .done, now: start)
-        // One that was committed ends that.
+        // A committed transaction resets the backoff.
         checkpoint.failTransaction()
         expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0), is: .none)
         expect(checkpoint.wakeUp(isDirty: true), is: start)
     }
 
-    @Test("What is done again and again for a group that does not take its offsets is done ever later, to a bound")
+    @Test("Transactions whose offsets the group keeps refusing back off, up to a bound")
     mutating func refusedOffsets() {
         open(start)
         var delays: [UInt64] = []
@@ -269,7 +269,7 @@ struct TransactionalCheckpointTests {
     }
 
     @Test(
-        "Offsets that may or may not be part of it are not added twice",
+        "If adding offsets fails, the transaction is aborted, and they are not added twice",
         arguments: [TransactionResult.retry(.unanswered), .abort(KafkaError("")), .notAMember(KafkaError(""))])
     mutating func offsetsInDoubt(outcome: TransactionResult) {
         open(start)
@@ -279,7 +279,7 @@ struct TransactionalCheckpointTests {
         expect(checkpoint.advance(now: start + .seconds(1), isDirty: true, unanswered: 0), is: .abort)
     }
 
-    @Test("A commit of which nobody knows is asked for until it is known")
+    @Test("A commit with an unknown outcome is repeated")
     mutating func commitInDoubt() {
         open(start)
         close(start + .milliseconds(20))
@@ -293,7 +293,7 @@ struct TransactionalCheckpointTests {
         #expect(checkpoint.ended != checkpoint.number)
     }
 
-    @Test("A producer that has failed is replaced, and the name taken over anew")
+    @Test("A failed producer is replaced, and the new one takes over the transactional ID")
     mutating func replaced() {
         open(start)
         expect(checkpoint.producerFailed(now: start), is: .none)
@@ -307,7 +307,7 @@ struct TransactionalCheckpointTests {
         expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0), is: .initialize)
     }
 
-    @Test("A step that fails for good replaces the producer; its marks come to nothing")
+    @Test("A step that fails for good drops its marks and replaces the producer")
     mutating func failsForGood() {
         open(start)
         close(start + .milliseconds(20))

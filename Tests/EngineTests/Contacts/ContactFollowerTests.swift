@@ -5,17 +5,17 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Contacts of a topic")
+@Suite("The follower of a contacts topic")
 struct ContactFollowerTests {
     private static let (first, second) = (TopicPartition("a", 1), TopicPartition("b", 1))
     private static let other = TopicPartition("a", 2)
 
-    /// Without a thread.
+    /// A follower without its thread.
     private func follower(isCoPartitioned: Bool = true) -> ContactFollower {
         ContactFollower(topic: "contacts", isCoPartitioned: isCoPartitioned)
     }
 
-    @Test("How far they are is told until they are there")
+    @Test("The follower reports its progress until all contacts are restored")
     func progress() {
         let follower = follower(isCoPartitioned: false)
         follower.begin(total: 200)
@@ -30,7 +30,7 @@ struct ContactFollowerTests {
         #expect(!follower.isRestored)
     }
 
-    @Test("Those of a whole topic are there for all or for nobody, and are read whoever asks")
+    @Test("A topic that is not co-partitioned is ready for all partitions or for none")
     func whole() {
         let follower = follower(isCoPartitioned: false)
         #expect(!follower.isReady(Self.first))
@@ -42,7 +42,7 @@ struct ContactFollowerTests {
         expect(follower.wanted(until: .past), is: [])
     }
 
-    @Test("Who needs a partition waits until it is served, and has it at once where it is")
+    @Test("A partition is ready once its contacts are served, at once if they already are")
     func waiting() {
         let follower = follower()
         #expect(follower.isRestored && follower.reason == nil && follower.wanted(until: .past) == [])
@@ -56,7 +56,7 @@ struct ContactFollowerTests {
         #expect(follower.isReady(Self.other) && follower.isRestored)
     }
 
-    @Test("A partition is followed until the last who needs it forgets it, and nobody waits for it then")
+    @Test("A partition of contacts is followed until the last user forgets it")
     func forgetting() {
         let follower = follower()
         for place in [Self.first, Self.second, Self.other] { _ = follower.isReady(place) }
@@ -69,7 +69,7 @@ struct ContactFollowerTests {
         #expect(follower.wanted(until: .past) == [] && follower.isRestored)
     }
 
-    @Test("A shard that learns late that it has lost a partition takes nothing from the one that has it now")
+    @Test("A shard that forgets a lost partition late does not affect its new owner")
     func lostLate() {
         let follower = follower()
         _ = follower.isReady(Self.first, for: 0)
@@ -81,19 +81,19 @@ struct ContactFollowerTests {
         expect(follower.wanted(until: .past), is: [])
     }
 
-    @Test("A partition that is forgotten and needed again is ready when who follows says anew that it is served")
+    @Test("A partition that is forgotten and needed again is ready only once it is served again")
     func again() {
         let follower = follower()
         _ = follower.isReady(Self.first)
         follower.serve([1], areAll: true)
         follower.forget([Self.first])
-        // Who follows learns that nobody needs it, and lets go of it after this.
+        // The follower's thread learns that nobody needs the partition, and drops it after this.
         expect(follower.wanted(until: .past), is: [])
         #expect(!follower.isReady(Self.first))
         follower.serve([], areAll: true)
         #expect(!follower.isReady(Self.first) && !follower.isRestored)
         expect(follower.wanted(until: .past), is: [1])
-        // Who follows has not heard of it, and says again what there is.
+        // The follower's thread has not heard of the change, and repeats what it serves.
         follower.serve([1], areAll: true)
         follower.forget([Self.first])
         #expect(!follower.isReady(Self.first))
@@ -102,7 +102,7 @@ struct ContactFollowerTests {
         #expect(follower.isReady(Self.first))
     }
 
-    @Test("What is served and no longer needed is not ready for who needs it later")
+    @Test("A partition that is served after it was forgotten is not ready for later users")
     func unneeded() {
         let follower = follower()
         _ = follower.isReady(Self.first)
@@ -111,7 +111,7 @@ struct ContactFollowerTests {
         #expect(!follower.isReady(Self.first))
     }
 
-    @Test("A new need, one less and the end wake who follows", arguments: ["need", "forget", "end"])
+    @Test("A new need, a dropped need and the end wake the follower's thread", arguments: ["need", "forget", "end"])
     func waking(what: String) {
         let follower = follower()
         _ = follower.isReady(Self.other)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Partitions of contacts that are followed")
+@Suite("Followed partitions of contacts")
 struct FollowedPartitionsTests {
-    @Test("Those are followed that are wanted, once each, and they are served when they were read to their ends")
+    @Test("Wanted partitions are followed, and are served once they are read to their ends")
     func members() {
         var followed = FollowedPartitions()
         #expect(followed.all.isEmpty && followed.areWhole && followed.areServed)
@@ -19,12 +19,12 @@ struct FollowedPartitionsTests {
         #expect(followed.areServed && followed.areWhole)
         followed.become([4])
         #expect(followed.all == [4] && followed.areServed)
-        // It is followed anew.
+        // Partition 3 is followed from scratch.
         followed.become([3, 4])
         expect(followed.served, is: [4])
     }
 
-    @Test("What is read from its beginning again stays in service")
+    @Test("A partition that is read again from its beginning stays in service")
     func forgotten() {
         var followed = FollowedPartitions()
         followed.become([0, 1])
@@ -34,7 +34,7 @@ struct FollowedPartitionsTests {
         #expect(followed.whole == [0] && followed.served == [0, 1])
     }
 
-    @Test("When the topic has other partitions what is known of those that stay is kept")
+    @Test("If the followed partitions change, what is known of the remaining ones is kept")
     func become() {
         var followed = FollowedPartitions()
         followed.become([0, 1, 2])
@@ -47,7 +47,7 @@ struct FollowedPartitionsTests {
         #expect(followed.all == [0, 1, 2] && followed.served == [0])
     }
 
-    @Test("A topic that lacks some is soon asked again whether it has them: events wait for them")
+    @Test("A topic that lacks wanted partitions is checked every 2 s, otherwise every 60 s")
     func missing() {
         var followed = FollowedPartitions()
         followed.become([0, 4, 3])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Changes of counts on their way to the changelog")
+@Suite("Count changes queued for the changelog")
 struct ChangeQueueTests {
     private let now = Instant.past + .seconds(9)
     private var queue = ChangeQueue()
@@ -21,7 +21,7 @@ struct ChangeQueueTests {
         queue.withKey(of: change) { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Publishes all that may be published by then; gives their keys.
+    /// Publishes every change that is due by then, and returns their keys.
     private mutating func publish(_ numbers: inout [UInt32], after time: Duration = .zero) -> [String] {
         var published: [String] = []
         numbers = []
@@ -33,14 +33,14 @@ struct ChangeQueueTests {
         return published
     }
 
-    /// Takes out what is stored; gives how many they were.
+    /// Removes the stored changes and returns their number.
     private mutating func pop() -> Int {
         var count = 0
         while queue.popStored() != nil { count += 1 }
         return count
     }
 
-    @Test("They are published in their order, each with its key, and taken out when they are stored")
+    @Test("Changes are published in order with their keys, and removed once they are stored")
     mutating func order() {
         var numbers: [UInt32] = []
         for key in ["a", "", "ccc"] { add(key) }
@@ -49,7 +49,7 @@ struct ChangeQueueTests {
         expect(queue.unstored, is: 3)
         expect(queue.stored(numbers[0], at: 70, now: now), is: false)
         expect(pop(), is: 1)
-        // One that is stored waits for those before it.
+        // A stored change waits for those before it.
         expect(queue.stored(numbers[2], at: 72, now: now), is: false)
         expect(pop(), is: 0)
         expect(queue.unstored, is: 1)
@@ -59,7 +59,7 @@ struct ChangeQueueTests {
         expect(publish(&numbers), is: ["d"])
     }
 
-    @Test("One that was not stored is published again alone, and then all behind it, stored or not")
+    @Test("A failed change is published again alone, then all behind it, stored or not")
     mutating func again() {
         var numbers: [UInt32] = []
         for key in ["a", "b", "c", "d"] { add(key) }
@@ -68,7 +68,7 @@ struct ChangeQueueTests {
         _ = queue.stored(numbers[2], at: 71, now: now)
         queue.failed(numbers[1], isRefused: false, now)
         add("e")
-        // Some are still on their way.
+        // Some are still in flight.
         #expect(queue.due == nil)
         expect(pop(), is: 1)
         queue.failed(numbers[3], isRefused: false, now)
@@ -82,7 +82,7 @@ struct ChangeQueueTests {
         expect(queue.unstored, is: 0)
     }
 
-    @Test("One that brokers had already is stored, wherever that is")
+    @Test("A change that is acknowledged without an offset counts as stored")
     mutating func storedBefore() {
         var numbers: [UInt32] = []
         add("a")
@@ -92,7 +92,7 @@ struct ChangeQueueTests {
         expect(pop(), is: 1)
     }
 
-    @Test("Where the last answer is a good one, what failed before is due at once")
+    @Test("If the last answer is a success, a change that failed before is due at once")
     mutating func storedLast() {
         var numbers: [UInt32] = []
         for key in ["a", "b"] { add(key) }
@@ -103,7 +103,7 @@ struct ChangeQueueTests {
         expect(publish(&numbers), is: ["a"])
     }
 
-    @Test("A changelog that takes none for a second is late, however many wait and for how long")
+    @Test("A changelog that stores no change for more than a second is late")
     mutating func lateness() {
         var numbers: [UInt32] = []
         let second = Duration.milliseconds(1001)
@@ -119,7 +119,7 @@ struct ChangeQueueTests {
         #expect(!queue.isLate(now + .seconds(60)))
     }
 
-    @Test("One that is never stored is published ever less often, alone, with its own time and its event's by turns")
+    @Test("A change that is refused repeatedly backs off and alternates its own and its event's timestamp")
     mutating func refused() {
         var numbers: [UInt32] = []
         for key in ["a", "b"] { add(key) }
@@ -138,7 +138,7 @@ struct ChangeQueueTests {
         expect(pauses[8], is: 1_600_000_000)
     }
 
-    @Test("The other time is tried only where one was refused, also of what was given up meanwhile")
+    @Test("The other timestamp is tried only after a refusal, even of a change dropped since")
     mutating func times() {
         var numbers: [UInt32] = []
         add("a")
@@ -166,7 +166,7 @@ struct ChangeQueueTests {
         #expect(queue.carriesEventTime)
     }
 
-    @Test("Where brokers refuse a batch, perhaps for its size, half as many are on their way from then on")
+    @Test("After brokers refuse a batch, perhaps for its size, half as many changes are in flight")
     mutating func batches() {
         var numbers: [UInt32] = []
         for key in ["a", "b", "c", "d", "e", "f", "g", "h"] { add(key) }
@@ -178,17 +178,17 @@ struct ChangeQueueTests {
         for number in numbers { queue.failed(number, isRefused: true, now) }
         expect(publish(&numbers, after: .seconds(5)), is: ["b"])
         expect(queue.stored(numbers[0], at: 71, now: now), is: true)
-        // One that is stored makes room for another.
+        // Each stored change makes room for another.
         expect(publish(&numbers), is: ["c", "d"])
         let second = numbers[1]
         expect(queue.stored(numbers[0], at: 72, now: now), is: true)
         expect(publish(&numbers), is: ["e"])
         _ = queue.stored(second, at: 73, now: now)
-        // It was known also where all that was counted came to nothing, as with a transaction.
+        // The limit stays even if all counted changes are dropped, as with an aborted transaction.
         queue.removeCounted(now: now)
         for key in ["e", "f", "g", "h"] { add(key) }
         expect(publish(&numbers), is: ["e", "f"])
-        // What is refused alone says nothing of batches.
+        // A change that is refused alone says nothing about batches.
         queue.removeAll()
         for _ in 0..<3 {
             add("i")
@@ -200,7 +200,7 @@ struct ChangeQueueTests {
         expect(publish(&numbers), is: ["j", "k"])
     }
 
-    @Test("An answer that comes late says nothing")
+    @Test("An answer for a change that was dropped or not published is ignored")
     mutating func late() {
         var numbers: [UInt32] = []
         for key in ["a", "b"] { add(key) }
@@ -213,12 +213,12 @@ struct ChangeQueueTests {
         #expect(queue[former[1]] == nil)
         #expect(queue[numbers[0]] != nil)
         expect(queue.unstored, is: 1)
-        // Nor does one for what was not published yet.
+        // So is an answer for a change that is not published yet.
         add("d")
         #expect(queue[numbers[0] &+ 1] == nil)
     }
 
-    @Test("What was counted may come to nothing; what only says again what is known is published once more")
+    @Test("Dropping counted changes keeps the rewrites, which are published again")
     mutating func counted() {
         var numbers: [UInt32] = []
         add("counted")
@@ -236,7 +236,7 @@ struct ChangeQueueTests {
         #expect(!former.contains(numbers[0]))
     }
 
-    @Test("Memory of what has gone is used again, also where the queue is never empty")
+    @Test("Memory of removed changes is reused even if the queue is never empty")
     mutating func long() throws {
         var numbers: [UInt32] = []
         var waiting: [UInt32] = []

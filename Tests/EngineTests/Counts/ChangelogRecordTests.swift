@@ -6,10 +6,10 @@ import Testing
 
 typealias Record = ChangelogRecord
 
-@Suite("Records of the changelog of counts")
+@Suite("Records of the counts changelog")
 struct ChangelogRecordTests {
     @Test(
-        "A state is written and read again",
+        "An encoded state decodes to the same state in both versions",
         arguments: [
             (CountState(count: 3, offset: 120_045), "3 120045"),
             (CountState(count: 3, incarnation: 1, offset: 120_045), "3 120045 1"),
@@ -33,14 +33,14 @@ struct ChangelogRecordTests {
 
     /// (trust 18)
     @Test(
-        "Of the next version what has a name is passed over where it is not known",
+        "Unknown named fields of the next version are skipped",
         arguments: ["v2 3 17 1 by=4", "v2 3 17 1 a=b c=d e", "v2 3 17 1 a=1 2 3"])
     func named(text: String) throws {
         try expect(read(Array(text.utf8)), is: CountState(count: 3, incarnation: 1, offset: 17))
     }
 
     @Test(
-        "Anything else is refused with the reason",
+        "A malformed value is rejected with its reason",
         arguments: [
             ("", Record.Malformed.notACount), ("x", .notACount), ("-1", .notACount), ("03", .notACount),
             ("3x", .notACount),
@@ -56,10 +56,10 @@ struct ChangelogRecordTests {
         #expect(throws: what) { try read(Array(text.utf8)) }
     }
 
-    @Test("No value is a count of zero of an unknown event")
+    @Test("A tombstone is a count of zero of an unknown event")
     func tombstone() throws { try expect(Record.state(nil), is: CountState(count: 0)) }
 
-    @Test("A key has the recipient's length, so that no other pair has the same")
+    @Test("A key includes the recipient's length, which makes it unique to its pair")
     func keys() throws {
         var key = [UInt8(1)]
         Array("anna".utf8).withUnsafeBytes { name in
@@ -87,7 +87,7 @@ struct ChangelogRecordTests {
     }
 }
 
-@Suite("The counts that a changelog comes to")
+@Suite("The resulting counts of a changelog")
 struct ChangelogViewTests {
     private func key(_ recipient: String, _ app: String) -> [UInt8] {
         var key: [UInt8] = []
@@ -97,7 +97,7 @@ struct ChangelogViewTests {
         return key
     }
 
-    @Test("Lines have every count but 0 and nobody's, or those of one recipient")
+    @Test("Exported lines show all counts except zeros and nobody's, or one recipient's")
     func lines() throws {
         var view = ChangelogView()
         for (recipient, app, value) in [

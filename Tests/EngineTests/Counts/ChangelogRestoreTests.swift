@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Counts on their way from the changelog")
+@Suite("Restoring counts from the changelog")
 struct ChangelogRestoreTests {
     private static let secret = AccountSecret(1, 2)
 
@@ -39,7 +39,7 @@ struct ChangelogRestoreTests {
         return restore
     }
 
-    @Test("Each partition has its turn once, not more than some at a time")
+    @Test("Each partition gets one turn, with at most 512 partitions at a time")
     func turns() {
         var restore = ChangelogRestore()
         #expect(restore.isIdle)
@@ -55,7 +55,7 @@ struct ChangelogRestoreTests {
     }
 
     /// (trust 18)
-    @Test("Counts of a newer release keep their partition from being whole, and from being read beyond them")
+    @Test("A count of a newer release stops its partition's restore, which stays incomplete")
     func newer() {
         var restore = Self.reading(3)
         #expect(Self.take(&restore, 3, 10, "anna", "4 20") == nil)
@@ -68,7 +68,7 @@ struct ChangelogRestoreTests {
         #expect(restore.reading.map(\.rows.count) == [1] && restore.reading.allSatisfy { !$0.isWhole })
     }
 
-    @Test("It is read from the record after the last one that the disk has, or from its beginning")
+    @Test("A changelog is read from the last record that the disk has, or from its beginning")
     func starts() {
         var restore = Self.reading(3)
         #expect(restore.isChanged)
@@ -78,23 +78,23 @@ struct ChangelogRestoreTests {
         expect(known.takeStarts(), is: [RecordPosition(partition: 3, offset: 9)])
     }
 
-    @Test("What is being read goes on where it is, while others come and go: nothing of it is fetched again")
+    @Test("A restore continues where it is while other partitions come and go")
     func goesOn() {
         var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
         restore.begin(8, number: 4, Self.secret, from: nil)
-        // Before its last record was seen it is not known whether the log is the same.
+        // Until the last known record is seen, the log may be another one.
         #expect(restore.take(.end(partition: 3, offset: 12, isWhole: true)) == nil)
         expect(restore.takeStarts().map(\.offset), is: [9, Position.beginning])
         #expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: 4) == nil)
         #expect(Self.take(&restore, 4, 5, "bert", "x") != nil)
         expect(restore.takeStarts().map(\.offset), is: [10, 6])
-        // What ends a transaction is no record, and has an offset.
+        // A transaction marker is no record, but takes an offset.
         #expect(restore.take(.end(partition: 3, offset: 12, isWhole: true)) == nil)
         restore.remove(8)
         expect(restore.takeStarts().map(\.offset), is: [12])
     }
 
-    @Test("Records become rows of their partition; others' say nothing")
+    @Test("Records become rows of their partition; records of other partitions are ignored")
     func rows() {
         var restore = Self.reading(3)
         #expect(Self.take(&restore, 3, 0, "anna", "2 17 1") == nil)
@@ -112,7 +112,7 @@ struct ChangelogRestoreTests {
         #expect(restore.reading[0].rows.isEmpty)
     }
 
-    @Test("What is none of ours is told, and passed over", arguments: ["x", "1 ", "01", "1 2 0"])
+    @Test("A record that is not a count is reported and skipped", arguments: ["x", "1 ", "01", "1 2 0"])
     func malformed(value: String) {
         var restore = Self.reading(3)
         guard case .changelogNotARecord = Self.take(&restore, 3, 0, "anna", value) else {
@@ -124,13 +124,13 @@ struct ChangelogRestoreTests {
     }
 
     @Test(
-        "Another record where the last one stood: it is another log, and read from its beginning",
+        "Another record at the last known offset means another log, read from its beginning",
         arguments: [(4, 5), (0, 5), (4, 0)] as [(Int64, Int64)])
     func anew(known: Int64, found: Int64) {
         var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: known))
         expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: found), is: .changelogAnew(partition: 3))
         #expect(restore.index(ofNumber: 3) == nil)
-        // What still comes of the old way says nothing.
+        // Records that still come from the earlier read are ignored.
         #expect(Self.take(&restore, 3, 10, "anna", "1") == nil)
         #expect(restore.reading[0].rows.isEmpty)
         expect(restore.takeStarts(), is: [RecordPosition(partition: 3, offset: Position.beginning)])
@@ -138,7 +138,7 @@ struct ChangelogRestoreTests {
     }
 
     @Test(
-        "The same record, a later one after compaction, or one without a time is the log that was read",
+        "The same record, a later one after compaction, or one without a timestamp means the same log",
         arguments: [(4, 9, 4), (4, 12, 77), (4, 9, -1), (-1, 9, 4)] as [(Int64, Int64, Int64)])
     func same(known: Int64, offset: Int64, timestamp: Int64) {
         var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: known))
@@ -147,7 +147,7 @@ struct ChangelogRestoreTests {
         #expect(Self.take(&restore, 3, offset + 1, "anna", "1", timestamp: 1000) == nil)
     }
 
-    @Test("Each log that is another one is told once, its counts are forgotten, and it is read from its beginning")
+    @Test("Each recreated log is reported once, and is read from its beginning without its old counts")
     func anewByEvents() {
         var restore = ChangelogRestore()
         for number in Int32(0)..<4 {
@@ -155,7 +155,7 @@ struct ChangelogRestoreTests {
             restore.begin(10 + number, number: number, Self.secret, from: last)
         }
         expect(Self.take(&restore, 0, 9, "anna", nil, timestamp: 5), is: .changelogAnew(partition: 0))
-        // It ends before the last record that was known; it does not hold what was to be read.
+        // One log ends before the last known record; one does not hold the offset that was to be read.
         expect(restore.take(.end(partition: 1, offset: 9, isWhole: true)), is: .changelogAnew(partition: 1))
         expect(restore.take(.outOfLog(partition: 2)), is: .changelogAnew(partition: 2))
         #expect(restore.take(.end(partition: 3, offset: 10, isWhole: true)) == nil)
@@ -166,7 +166,7 @@ struct ChangelogRestoreTests {
         expect(restore.anew, is: [])
     }
 
-    @Test("Of a log that is another one now nothing is put right, and nothing is whole")
+    @Test("A log that is recreated during its restore is not whole and has no stale accounts")
     func anewWhileRead() {
         var restore = Self.reading(3)
         #expect(Self.take(&restore, 3, 0, "anna", "2 1") == nil)
@@ -177,7 +177,7 @@ struct ChangelogRestoreTests {
         expect(restore.takeStarts().map(\.offset), is: [Position.beginning])
     }
 
-    @Test("An open transaction before the end is told once")
+    @Test("An open transaction before a changelog's end is reported once")
     func heldUp() {
         var restore = Self.reading(3)
         let open = ChangelogEvent.end(partition: 3, offset: 5, isWhole: false)

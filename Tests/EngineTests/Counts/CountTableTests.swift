@@ -22,7 +22,7 @@ struct CountTableTests {
         #expect(least >= 2_600 && count <= 2_704 && longest < 60)
     }
 
-    @Test("What is used again and again stays, what is not goes")
+    @Test("Accounts in regular use stay in memory while others come and go")
     func clock() {
         let disk = MemoryDisk()
         var counts = PartitionCounts(disk: disk, budget: 1 << 17, undoes: false)
@@ -37,7 +37,7 @@ struct CountTableTests {
         expect(known, is: 500)
     }
 
-    @Test("What is held is beyond the budget, and memory is given back when it is not")
+    @Test("Held accounts may exceed the budget, and their memory is returned after release")
     func beyondBudget() {
         let disk = MemoryDisk()
         var counts = PartitionCounts(disk: disk, budget: 1 << 12, undoes: false)
@@ -60,7 +60,7 @@ struct CountTableTests {
         #expect(isWritten && isLoaded && count <= 104 && bytes <= 1 << 12)
     }
 
-    @Test("What a transaction has changed is as it was stored before, and holds nothing, when that is rolled back")
+    @Test("A rollback restores an account's stored state and releases it")
     func rolledBack() throws {
         var counts = PartitionCounts(disk: MemoryDisk(), budget: 1 << 12, undoes: true)
         counts.want(account(1))
@@ -79,7 +79,7 @@ struct CountTableTests {
     }
 
     @Test(
-        "A state that is stored of an account that is not in memory is there when it is read, before and after the disk"
+        "A stored state of an account not in memory is read, before and after it is written"
     )
     func strays() throws {
         let disk = MemoryDisk()
@@ -96,7 +96,7 @@ struct CountTableTests {
         }
     }
 
-    @Test("What is restored is written before more of it waits than the budget has room for")
+    @Test("Restored rows are written before more of them wait than the budget has room for")
     func restoredRows() {
         let disk = MemoryDisk()
         var counts = PartitionCounts(disk: disk, budget: 1 << 12, undoes: false)
@@ -109,7 +109,7 @@ struct CountTableTests {
             let waiting = counts.pendingRows
             #expect(isTaken && waiting <= CountTable.smallest)
         }
-        // A restart reads on behind the last batch that was written.
+        // A restart continues after the last batch that was written.
         #expect(disk.rows.count == 19 * 40 && disk.position == position(18))
     }
 }

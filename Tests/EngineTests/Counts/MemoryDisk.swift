@@ -9,14 +9,14 @@ final class MemoryDisk: CountDisk {
     private(set) var reads = 0
     private(set) var writes = 0
     var isFailing = false
-    /// It can be read, and not written.
+    /// Reads succeed, and writes fail.
     var isFull = false
     var isTaken = false
 
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
         reads += 1
         for (index, account) in accounts.enumerated() {
-            // What fails may do so in the middle.
+            // A failing read may stop halfway.
             if isFailing, index == accounts.count / 2 { return false }
             if let state = rows[account] { body(account, state) }
         }
@@ -43,7 +43,7 @@ final class MemoryDisk: CountDisk {
     }
 }
 
-/// Numbers made into accounts that are spread as hashes are.
+/// The account of a number. Accounts are spread as hashes are.
 func account(_ number: Int) -> AccountHash {
     withUnsafeBytes(of: number) { AccountSecret(1, 2).hash($0) }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushmillEngine
 
-/// What dictionaries know of the same accounts.
+/// The same accounts in dictionaries.
 private struct Model {
     var live: [Int: CountState] = [:]
     var committed: [Int: CountState] = [:]
@@ -24,7 +24,7 @@ private struct Model {
 @Suite("A partition's counts against a model")
 struct PartitionCountsModelTests {
     @Test(
-        "Messages, checkpoints, transactions and failing disks, in any order",
+        "Counts match the model under random messages, checkpoints, transactions and disk failures",
         arguments: (0..<24).map { (seed: UInt64($0), undoes: $0 % 2 == 0) })
     func messages(seed: UInt64, undoes: Bool) throws {
         var random = SeededGenerator(seed: seed)
@@ -35,7 +35,7 @@ struct PartitionCountsModelTests {
         var model = Model()
         var unstored: [(Int, CountState)] = []
         var (offset, entry, end): (Int64, UInt32, Int64) = (0, 0, 0)
-        // What was stored when the disk was given a position.
+        // What was stored when the disk was given each position.
         var storedAt: [RecordPosition: [Int: CountState]] = [:]
         for _ in 0..<400 {
             disk.isFailing = random.once(in: 10)
@@ -79,7 +79,7 @@ struct PartitionCountsModelTests {
                 }
                 unstored = []
             case 8:
-                // Others are stored between two pieces of a round.
+                // Other states are stored between two parts of a round.
                 let most = random.pick([1, 7, .max])
                 let place = random.once(in: 3) ? nil : position(end)
                 if let place { storedAt[place] = model.stored }
@@ -118,7 +118,7 @@ struct PartitionCountsModelTests {
             let highest = counts.highest
             expect(highest, is: model.highest)
         }
-        // What nothing holds any more makes room again.
+        // Released accounts make room.
         disk.isFailing = false
         for (number, entry) in model.entries { counts.release(account(number), entry: entry) }
         if undoes { counts.rollBack() }
@@ -137,7 +137,7 @@ struct PartitionCountsModelTests {
         #expect(left <= 1 << 12 / 32)
     }
 
-    @Test("A disk that fails while everything is to be forgotten has it forgotten later")
+    @Test("If the disk fails, a restart of the counts forgets everything when it is repeated")
     func restart() {
         let disk = MemoryDisk()
         var counts = PartitionCounts(disk: disk, budget: 1 << 12, undoes: false)
@@ -155,7 +155,7 @@ struct PartitionCountsModelTests {
     }
 
     @Test(
-        "Restoring keeps the highest state, tells what is stale, and survives failures and restarts", arguments: 0..<30)
+        "Restoring keeps the highest state, reports stale records, survives failures and restarts", arguments: 0..<30)
     func restoring(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let disk = MemoryDisk()
@@ -176,11 +176,11 @@ struct PartitionCountsModelTests {
         while next < log.count {
             var counts = PartitionCounts(disk: disk, budget: random.pick([1 << 12, 1 << 16]), undoes: false)
             let start = counts.beginRestore().map { Int($0.offset) + 1 } ?? 0
-            // What comes once more, since something stale is among it, is on the disk already.
+            // Records that are read again because a stale one is among them are on the disk already.
             known = [:]
             for number in 0..<universe { known[number] = disk.rows[account(number)] }
             next = start
-            // Of accounts that were not put right since: where the first record stands that is lower than what was known.
+            // For each account that was not corrected since: the index of its first stale record.
             var firstStale: [Int: Int] = [:]
             let last = random.once(in: 2) ? log.count : Int.random(in: next...log.count, using: &random)
             while next < last {

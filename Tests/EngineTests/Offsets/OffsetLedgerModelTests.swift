@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("The ledger against a reference made of sets")
+@Suite("The offset ledger against a reference made of sets")
 struct OffsetLedgerModelTests {
-    /// A partition read by a worker that is now and then killed and started again from its last commit.
+    /// A partition read by a worker that is occasionally killed and restarted from its last commit.
     struct Run {
         static let limit = 1 << 12
         var random: SeededGenerator
@@ -14,7 +14,7 @@ struct OffsetLedgerModelTests {
         var ledger = OffsetLedger(startingAt: 0, spanLimit: Run.limit)
         var reference = ReferenceLedger(startingAt: 0, completed: [], limit: Int64(Run.limit))
         var nextOffset: Int64 = 0
-        /// Sorted, so that the run does not depend on the order of a set.
+        /// Sorted: a set's order would differ between runs.
         var inFlight: [Int64] = []
         var fullCount = 0
         var skippedCount = 0
@@ -67,7 +67,7 @@ struct OffsetLedgerModelTests {
             inFlight.removeAll { $0 == offset }
         }
 
-        /// Mostly young ones: old ones hang.
+        /// Mostly recent ones: old ones hang.
         mutating func completeOne() throws {
             guard !inFlight.isEmpty else { return }
             let first = random.once(in: 200) ? 0 : inFlight.count / 4
@@ -96,7 +96,7 @@ struct OffsetLedgerModelTests {
                 try #require(ledger.isCompleted(offset) == reference.isCompleted(offset))
             }
             let holes = ledger.span - reference.completedBeyond.reduce(0) { $0 + $1.count }
-            // The bound is that with one hole more.
+            // The bound allows for one more hole.
             let bound = OffsetMetadata.sizeBound(span: ledger.span, holes: holes + 1)
             try #require(ledger.metadataSizeBound(taking: reference.known - 1) == bound)
             try #require(ledger.snapshot(limit: 100_000).metadata.utf8.count <= bound)
@@ -104,7 +104,7 @@ struct OffsetLedgerModelTests {
     }
 
     @Test(
-        "Random takes, completions, gaps, rewinds and restarts",
+        "The ledger matches the reference under random takes, completions, gaps, rewinds and restarts",
         arguments: [(seed: 1, gaps: 1_000, inFlight: 8), (2, 20, 100), (3, 3, 1_000), (4, 200, 3_000)])
     func random(seed: UInt64, gaps: Int, inFlight: Int) throws {
         var run = Run(random: SeededGenerator(seed: seed), gapOdds: gaps, inFlightLimit: inFlight)
@@ -114,7 +114,7 @@ struct OffsetLedgerModelTests {
         try run.compareAll()
     }
 
-    @Test("A log full of holes runs into the limit and out of it again")
+    @Test("A ledger of a log full of holes reaches its limit and gets past it")
     func limit() throws {
         var run = Run(random: SeededGenerator(seed: 5), gapOdds: 2, inFlightLimit: 500)
         for _ in 0..<25_000 { try run.step() }

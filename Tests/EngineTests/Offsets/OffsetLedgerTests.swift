@@ -2,7 +2,7 @@ import PushmillTestSupport
 import Testing
 import PushmillEngine
 
-@Suite("What becomes of the offsets of one partition")
+@Suite("The offset ledger of a partition")
 struct OffsetLedgerTests {
     private func ledger(at position: Int64, taking offsets: some Sequence<Int64>) -> OffsetLedger {
         var ledger = OffsetLedger(startingAt: position)
@@ -27,7 +27,7 @@ struct OffsetLedgerTests {
         expect(ledger.span, is: 0)
     }
 
-    @Test("Offsets that the log does not hold count as done: before, between and behind what is in flight")
+    @Test("Offsets that the log does not hold count as done, wherever they are")
     func gaps() {
         var ledger = ledger(at: 10, taking: [12, 13, 17])
         expect(ledger.position, is: 12)
@@ -40,7 +40,7 @@ struct OffsetLedgerTests {
         expect(ledger.position, is: 1_000_000_000_000)
     }
 
-    @Test("Without a committed offset the first record decides, and its offset is to be committed at once")
+    @Test("Without a committed offset the first record sets the position, which must be committed")
     func noCommit() {
         var ledger = OffsetLedger(startingAt: -1001)
         #expect(!ledger.isDirty)
@@ -62,7 +62,7 @@ struct OffsetLedgerTests {
         expect(ledger.inFlight, is: 2)
     }
 
-    @Test("A recreated topic starts over below the position; nothing is entered and nothing lost")
+    @Test("Offsets of a recreated topic below the position are duplicates and change nothing")
     func recreatedTopic() {
         var ledger = ledger(at: 1_000, taking: 1_000..<1_010)
         for offset: Int64 in 1_000..<1_005 { expectEqual(ledger.complete(offset), true) }
@@ -72,7 +72,7 @@ struct OffsetLedgerTests {
         expectEqual(ledger.take(1_010), .taken)
     }
 
-    @Test("A message that hangs holds the position while the window grows, up to its limit and no further")
+    @Test("A hanging message holds the position while the window grows to its limit")
     func limit() {
         var ledger = OffsetLedger(startingAt: 0, spanLimit: 1 << 16)
         expectEqual(ledger.take(0), .taken)
@@ -91,7 +91,7 @@ struct OffsetLedgerTests {
     }
 
     @Test(
-        "Offsets beyond what can be counted are refused, not trapped on",
+        "Offsets that are too large to count are refused without a trap",
         arguments: [Int64.max, Int64.max - 1, 1 << 62 + 1] as [Int64])
     func enormous(offset: Int64) {
         var ledger = OffsetLedger(startingAt: .max)
@@ -101,7 +101,7 @@ struct OffsetLedgerTests {
         expect(ledger.position, is: 1 << 62 + 1)
     }
 
-    @Test("What the metadata says is done is skipped, still counts, and stays in the next metadata")
+    @Test("Offsets that the metadata marks as done are skipped and stay done")
     func seeded() throws {
         var ledger = OffsetLedger(startingAt: 50, completed: [52..<54, 60..<61])
         #expect(ledger.isCompleted(52) && ledger.isCompleted(60) && !ledger.isCompleted(51) && !ledger.isCompleted(61))
@@ -121,7 +121,7 @@ struct OffsetLedgerTests {
         expect(ledger.inFlight, is: 0)
     }
 
-    @Test("A log that lost everything the metadata knew starts over far away")
+    @Test("If the log lost everything that the metadata knew, the ledger starts over far away")
     func seededAndGone() {
         var ledger = OffsetLedger(startingAt: 50, completed: [52..<54, 200..<300], spanLimit: 1 << 12)
         expectEqual(ledger.take(1 << 40), .taken)
@@ -130,7 +130,7 @@ struct OffsetLedgerTests {
         #expect(ledger.metadataSizeBound(taking: 1 << 40) < 64)
     }
 
-    @Test("Of a set wider than the limit only the near part is kept: the rest is repeated")
+    @Test("If the completed set is wider than the limit, only its near part is kept")
     func wideSeed() {
         let ledger = OffsetLedger(startingAt: 0, completed: [5..<10, 1 << 20..<1 << 60], spanLimit: 1 << 12)
         expect(ledger.completedBeyond, is: [5..<10])
@@ -139,7 +139,7 @@ struct OffsetLedgerTests {
         expect(cut.completedBeyond, is: [5..<1 << 12])
     }
 
-    @Test("Only a committed snapshot makes it clean, and only of what it said")
+    @Test("Only a committed snapshot makes the ledger clean, and only for what it contains")
     func dirty() {
         var ledger = ledger(at: 0, taking: 0..<4)
         #expect(!ledger.isDirty)
@@ -158,7 +158,7 @@ struct OffsetLedgerTests {
         #expect(!ledger.isDirty)
     }
 
-    @Test("A snapshot names the position, and its metadata the same")
+    @Test("A snapshot contains the position, and in its metadata what is done beyond it")
     func snapshot() throws {
         var ledger = ledger(at: 7, taking: 7..<20)
         for offset: Int64 in [9, 10, 15] { expectEqual(ledger.complete(offset), true) }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Metadata that was damaged or forged")
+@Suite("Damaged or forged commit metadata")
 struct OffsetMetadataFuzzTests {
-    /// A text of ours around any body, with a checksum that fits it.
+    /// Wraps any body in a valid text with a matching checksum.
     private func forged(_ body: [UInt8], version: Int = 1) -> String {
         let checksum = OffsetMetadata.checksum(of: body)
         let sum = (0..<4).map { UInt8(truncatingIfNeeded: checksum >> UInt32(8 * $0)) }
@@ -34,7 +34,7 @@ struct OffsetMetadataFuzzTests {
         return random.once(in: 8) ? [77, random.byte() & 3] + body : body
     }
 
-    @Test("A single wrong character never passes", arguments: [(20, 3), (2_000, 2), (9_000, 100)])
+    @Test("Metadata with a single wrong character is rejected", arguments: [(20, 3), (2_000, 2), (9_000, 100)])
     func oneCharacter(span: Int64, odds: Int) throws {
         let metadata = OffsetMetadataTests.set(span: span, hangingOneIn: odds)
         let text = Array(metadata.encoded().text.utf8)
@@ -49,7 +49,7 @@ struct OffsetMetadataFuzzTests {
         }
     }
 
-    @Test("A text cut short never passes")
+    @Test("Truncated metadata is rejected")
     func truncated() {
         let metadata = OffsetMetadataTests.set(span: 3_000, hangingOneIn: 5)
         let text = metadata.encoded().text
@@ -61,7 +61,7 @@ struct OffsetMetadataFuzzTests {
     }
 
     @Test(
-        "Forged bodies give an ordered set that can be written again, or a rejection",
+        "A forged body decodes to an ordered set that encodes again, or is rejected",
         arguments: 1...4 as ClosedRange<UInt64>)
     func forgedBodies(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -86,7 +86,7 @@ struct OffsetMetadataFuzzTests {
     }
 
     @Test(
-        "Lengths that no log has are refused before they cost anything",
+        "Impossible lengths and unknown forms are rejected as corrupt",
         arguments: [
             // Form 2: orders, count of pairs, bits. A count far beyond the bits; a run of 2^63 and more; zeros only.
             [0, 2, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0xff], [0, 2, 40, 40, 1, 0, 0, 0, 0xff, 0xff, 0xff],
@@ -107,7 +107,7 @@ struct OffsetMetadataFuzzTests {
 
     /// (trust 18)
     @Test(
-        "Of the next version parts are passed over that may be, and nothing that may not",
+        "Unknown optional parts of the next version are skipped",
         arguments: [
             ([0], []), ([0, 1, 2, 1, 1], [1..<2]), ([0, 2, 3, 9, 9, 9, 1, 2, 1, 1], [1..<2]),
             ([0, 1, 2, 1, 1, 2, 0], [1..<2]), ([0, 0x80, 1, 0], []),
@@ -117,7 +117,7 @@ struct OffsetMetadataFuzzTests {
     }
 
     @Test(
-        "Parts that are not known, or not whole, are refused",
+        "Unknown mandatory parts and incomplete parts are rejected",
         arguments: [
             ([0, 3, 0], .part(3)), ([0, 1, 2, 1, 1, 5, 1, 0], .part(5)), ([0, 1], .corrupt), ([0, 1, 0], .corrupt),
             ([0, 1, 3, 1, 1], .corrupt), ([0, 2, 9], .corrupt), ([0, 1, 2, 1, 1, 1, 2, 1, 1], .corrupt),
@@ -127,7 +127,7 @@ struct OffsetMetadataFuzzTests {
         #expect(throws: rejection) { try OffsetMetadata(decoding: forged(body, version: 2), committedAt: 0) }
     }
 
-    @Test("Offsets at the very end of the numbers are refused", arguments: [[1, 1], [2, 0, 0, 1, 0xc0]] as [[UInt8]])
+    @Test("Offsets at the end of the integers are rejected", arguments: [[1, 1], [2, 0, 0, 1, 0xc0]] as [[UInt8]])
     func lastOffsets(completed: [UInt8]) {
         var body = ByteWriter()
         body.write(varint: UInt64(Int64.max - 1))

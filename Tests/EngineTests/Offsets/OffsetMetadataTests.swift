@@ -2,9 +2,9 @@ import PushmillTestSupport
 import Testing
 import PushmillEngine
 
-@Suite("What travels in a commit's metadata")
+@Suite("The metadata of a commit")
 struct OffsetMetadataTests {
-    /// Every offset of a span completed but for some, as a worker with messages that hang leaves it.
+    /// All offsets of a span are completed but for some, as a worker with hanging messages leaves them.
     static func set(base: Int64 = 1_000_000, span: Int64, hangingOneIn odds: Int, seed: UInt64 = 7) -> OffsetMetadata {
         var random = SeededGenerator(seed: seed)
         let holes = (base + 1..<base + span).filter { _ in random.once(in: odds) }
@@ -24,7 +24,7 @@ struct OffsetMetadataTests {
     }
 
     @Test(
-        "Nothing completed is still a text that names version and base",
+        "An empty set is encoded as a text with version and base",
         arguments: [0, 1, 1_234_567, 1 << 62] as [Int64])
     func empty(base: Int64) throws {
         let (text, leftOut) = OffsetMetadata(base: base, completed: []).encoded()
@@ -34,7 +34,7 @@ struct OffsetMetadataTests {
     }
 
     @Test(
-        "Every set that fits comes back whole",
+        "Every set that fits survives a round trip in both versions",
         arguments: [
             [1..<2], [2..<3], [1..<1 << 62], [1 << 61..<1 << 62], [5..<Int64.max], [Int64.max - 1..<Int64.max],
             [1..<9], [1..<10, 11..<12], [8..<9, 16..<17, 24..<25], [1..<2, 1 << 40..<1 << 41, (1 << 41) + 1..<1 << 42],
@@ -49,7 +49,7 @@ struct OffsetMetadataTests {
     }
 
     /// (trust 18)
-    @Test("A version after the next is told as what it is", arguments: ["3", "9", "A"] as [Character])
+    @Test("A version after the next is rejected by its number", arguments: ["3", "9", "A"] as [Character])
     func newer(version: Character) throws {
         let text = OffsetMetadata(base: 5, completed: [7..<9]).encoded().text
         #expect(throws: OffsetMetadata.Rejection.version(version)) {
@@ -57,7 +57,7 @@ struct OffsetMetadataTests {
         }
     }
 
-    @Test("Random sets come back whole, or as their lowest part when they are cut")
+    @Test("Random sets survive a round trip, or their lowest part does if they are cut")
     func randomSets() throws {
         var random = SeededGenerator(seed: 11)
         for round in 0..<100 {
@@ -75,14 +75,14 @@ struct OffsetMetadataTests {
         }
     }
 
-    @Test("One message that hangs among 10,000 in flight costs a few bytes")
+    @Test("One hanging message among 10,000 costs a few bytes")
     func oneHanging() {
         let (text, leftOut) = OffsetMetadata(base: 42, completed: [43..<10_042]).encoded()
         #expect(text.utf8.count <= 24 && leftOut == 0)
     }
 
     @Test(
-        "What 10,000 in flight leave fits, with nothing lost",
+        "Typical sets with up to 10,000 hanging messages fit without loss",
         arguments: [
             // Every other one of 20,000, at random; one in a hundred hanging 30 s at 5,000 a second; few over many.
             (span: 20_000, odds: 2, atMost: 3_400), (150_000, 100, 2_700), (1_000_000, 1_000, 2_900),
@@ -93,13 +93,13 @@ struct OffsetMetadataTests {
         #expect(text.utf8.count <= atMost)
     }
 
-    @Test("A burst that hangs as one costs no more than a single message")
+    @Test("A burst of hanging messages costs no more than one hanging message")
     func burst() {
         let (text, leftOut) = OffsetMetadata(base: 0, completed: [5_000..<500_000, 500_001..<500_010]).encoded()
         #expect(text.utf8.count <= 32 && leftOut == 0)
     }
 
-    @Test("10,000 scattered over 100,000 are more than fits: the lowest third at least is kept")
+    @Test("If 10,000 scattered hanging messages exceed the limit, at least the lowest third is kept")
     func cut() throws {
         let metadata = Self.set(span: 100_000, hangingOneIn: 10)
         let (text, leftOut) = metadata.encoded()
@@ -111,7 +111,7 @@ struct OffsetMetadataTests {
     }
 
     @Test(
-        "Text that is not ours, or not whole, is rejected by name",
+        "Foreign or incomplete text is rejected with its reason",
         arguments: [
             ("", .foreign), ("hello", .foreign), ("PM", .foreign), ("pmv1AAAA", .foreign), ("AAAAPMv1", .foreign),
             ("bMCwAAAAAA", .foreign), ("PMv3AAAA", .version("3")), ("PMv€", .version("€")), ("PMv", .corrupt),
@@ -123,7 +123,7 @@ struct OffsetMetadataTests {
         #expect(throws: reason) { try OffsetMetadata(decoding: text, committedAt: 0) }
     }
 
-    @Test("A committed offset that someone set by hand is told by the base", arguments: [0, 41, 43, 999] as [Int64])
+    @Test("A committed offset that was set by hand is detected by the base", arguments: [0, 41, 43, 999] as [Int64])
     func otherBase(committed: Int64) {
         let (text, _) = OffsetMetadata(base: 42, completed: [44..<50]).encoded()
         #expect(throws: OffsetMetadata.Rejection.otherBase(42)) {
@@ -131,7 +131,7 @@ struct OffsetMetadataTests {
         }
     }
 
-    @Test("No set is larger than its bound says", arguments: [1, 10, 1_000, 60_000, 1 << 22] as [Int64])
+    @Test("No set is larger than its size bound", arguments: [1, 10, 1_000, 60_000, 1 << 22] as [Int64])
     func sizeBound(span: Int64) {
         for odds in [1, 2, 3, 10, 100, 5_000] {
             var ledger = OffsetLedger(startingAt: 0)
@@ -147,7 +147,7 @@ struct OffsetMetadataTests {
         }
     }
 
-    @Test("The costliest set for its holes comes close to its bound", arguments: [6, 9])
+    @Test("The costliest set comes close to its size bound", arguments: [6, 9])
     func tightBound(order: Int) {
         var ledger = OffsetLedger(startingAt: 0)
         var offset: Int64 = 0

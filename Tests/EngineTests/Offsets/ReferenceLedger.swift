@@ -1,6 +1,6 @@
 import PushmillEngine
 
-/// The ledger as one would write it to be obviously right: sets, and a walk for each question.
+/// A ledger that is obviously right: it uses sets, and walks them for each question.
 struct ReferenceLedger {
     private(set) var position: Int64
     private(set) var inFlight: Set<Int64> = []

@@ -14,7 +14,7 @@ struct PartitionTests {
         Partition(TopicPartition("events", 3), topic: 0, now: now)
     }
 
-    @Test("One that was just assigned asks what is committed, and has nothing to commit")
+    @Test("A newly assigned partition asks for its committed offset and has nothing to commit")
     func new() {
         let partition = partition()
         expect(partition.state, is: .asking(again: now))
@@ -23,7 +23,7 @@ struct PartitionTests {
     }
 
     @Test(
-        "It is served once it is read, whatever it waits for then",
+        "A read partition is served unless it asks for its offset, restores, or is gone",
         arguments: [
             (.running, true), (.seeking(4, again: .past), true), (.askingRange(again: .past), true),
             (.stalled(4), true), (.draining, true), (.asking(again: .past), false), (.restoring, false), (.gone, false),
@@ -35,12 +35,12 @@ struct PartitionTests {
         partition.isRead = true
         partition.hasPosition = true
         expect(partition.isServed, is: isServed)
-        // Where it begins is asked for anew.
+        // The partition asks again where it begins.
         partition.hasPosition = false
         if case .askingRange = state { expect(partition.isServed, is: false) }
     }
 
-    @Test("It is committed when its ledger has moved, or where it begins is not known to the group")
+    @Test("A partition needs a commit if its ledger moved or the group lacks its start")
     func needsCommit() {
         var partition = partition()
         partition.state = .running
@@ -59,7 +59,7 @@ struct PartitionTests {
         expect(partition.needsCommit, is: false)
     }
 
-    @Test("It goes back to the last commit with all that was done beyond it")
+    @Test("A partition rewinds to its last commit and what was done beyond it then")
     func rewinds() {
         var partition = partition()
         for offset in Int64(0)..<6 { _ = partition.ledger.take(offset) }
@@ -76,7 +76,7 @@ struct PartitionTests {
         #expect(partition.gap == nil)
     }
 
-    @Test("A table finds its partitions by place and by what records carry")
+    @Test("A table finds partitions by place, and by the numbers that records carry")
     func finds() {
         var table = PartitionTable<SimulatedPorts>()
         let first = table.insert(TopicPartition("events", 2), topic: 0, now: now)
@@ -92,7 +92,7 @@ struct PartitionTests {
         #expect(table.index(of: TopicPartition("events", 1)) == nil)
     }
 
-    @Test("The number of one that is gone is given out again, under a later epoch")
+    @Test("The index of a removed partition is reused under a later epoch")
     func reuse() {
         var table = PartitionTable<SimulatedPorts>()
         let first = table.insert(TopicPartition("events", 0), topic: 0, now: now)
@@ -109,7 +109,7 @@ struct PartitionTests {
         expect(table.count, is: 1)
     }
 
-    @Test("It grows, and keeps what it has")
+    @Test("A table keeps its partitions as it grows")
     func grows() {
         var table = PartitionTable<SimulatedPorts>()
         for number in Int32(0)..<1_000 {
