@@ -6,12 +6,12 @@ import Testing
 @testable import PushmillEngine
 @testable import PushmillKafka
 
-@Suite("What is not finished of a partition (trust 10)")
+@Suite("The backlog of a partition (trust 10)")
 struct BacklogTests {
     private let place = TopicPartition("events", 0)
     private let start: Int64 = 1_700_000_000_000
 
-    /// Offsets from 0 on were taken, `done` of them are finished; the last one taken is of this time.
+    /// Offsets 0..<`taken` were taken, and `done` are finished. `lastTaken` is the timestamp of the last one taken.
     private func figures(
         taken: Int64, done: Range<Int64>, oldest: Int64?, lastTaken: Int64,
         state: Partition<SimulatedPorts>.State = .running
@@ -31,7 +31,7 @@ struct BacklogTests {
         ClientStatistics.Partition(place: place, end: end, nextOffset: next, fetched: fetched, isReached: isReached)
     }
 
-    @Test("One that hangs before 150,000 finished ones is a lag of one, as old as it is")
+    @Test("A message that hangs before 150,000 finished ones is a lag of one with its age")
     func hanging() {
         var watch = BacklogWatch()
         let figures = figures(taken: 150_001, done: 1..<150_001, oldest: start, lastTaken: start + 30_000)
@@ -39,7 +39,7 @@ struct BacklogTests {
         expect(backlogs, is: [Backlog(place: place, records: 1, seconds: 30.5)])
     }
 
-    @Test("Records have any timestamps", arguments: [Int64.min, -1, 0, .max])
+    @Test("Extreme timestamps of records do not break the backlog's age", arguments: [Int64.min, -1, 0, .max])
     func timestamps(time: Int64) {
         var watch = BacklogWatch()
         let figures = figures(taken: 1, done: 0..<0, oldest: time, lastTaken: time)
@@ -47,7 +47,7 @@ struct BacklogTests {
         expect(seconds, is: (time == .min || time == .max ? 0 : Double(start - time) / 1000))
     }
 
-    @Test("What was not taken is no older than the last one taken")
+    @Test("Untaken records are at most as old as the last one taken")
     func behind() {
         var watch = BacklogWatch()
         let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
@@ -57,7 +57,7 @@ struct BacklogTests {
         expect(watch.look([(figures, log)], now: start + 61_000).first?.records, is: 1_000_000)
     }
 
-    @Test("Nor than the moment at which nothing was left to take: a quiet hour is no backlog")
+    @Test("After a quiet hour the backlog's age counts from when nothing was left to take")
     func quiet() {
         var watch = BacklogWatch()
         let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
@@ -67,7 +67,7 @@ struct BacklogTests {
         expect(backlogs, is: [Backlog(place: place, records: 1, seconds: 2)])
     }
 
-    @Test("While the partition's broker is not reached, something may wait since nothing was left to take")
+    @Test("While the broker is unreachable, the age counts from when nothing was left to take")
     func unreached() {
         var watch = BacklogWatch()
         let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
@@ -79,7 +79,7 @@ struct BacklogTests {
         expect(watch.look([(figures, log(end: 10, next: 10))], now: start + 92_000).first?.seconds, is: 0)
     }
 
-    @Test("So it is while the broker refuses to let it be read, and tells no end of its log")
+    @Test("While the broker refuses reads, the backlog ages, and its lag is unknown")
     func refused() {
         var watch = BacklogWatch()
         let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
@@ -89,18 +89,18 @@ struct BacklogTests {
         expect(watch.look([(figures, log(end: 10, next: 10))], now: start + 91_000).first?.seconds, is: 0)
     }
 
-    @Test("Also where it was never reached, and nobody has told where its log ends")
+    @Test("If the broker was never reached, the backlog ages, and its lag is unknown")
     func neverReached() {
         var watch = BacklogWatch()
         let figures = figures(taken: 0, done: 0..<0, oldest: nil, lastTaken: 0)
-        // What was served but never fetched begins at the committed offset.
+        // A partition that is served but was never fetched begins at the committed offset.
         let away = log(end: -1001, next: 0, fetched: 0, isReached: false)
         _ = watch.look([(figures, away)], now: start)
         let backlogs = watch.look([(figures, away)], now: start + 90_000)
         #expect(backlogs.map(\.records) == [nil] && backlogs.map(\.seconds) == [90])
     }
 
-    @Test("A clock that is set back hides the age of nothing that waits", arguments: [true, false])
+    @Test("A clock that is set back does not hide how long records wait", arguments: [true, false])
     func clockSetBack(isServed: Bool) {
         var watch = BacklogWatch()
         let taken: Int64 = isServed ? 10 : 0
@@ -113,7 +113,7 @@ struct BacklogTests {
         expect(watch.look([(figures, away)], now: start + hour + 90_000).first?.seconds, is: 90)
     }
 
-    @Test("What lies behind the last record of a log, such as the mark of a transaction, is nobody's record")
+    @Test("Offsets behind a log's last record, such as a transaction's marker, are no backlog")
     func marks() {
         var watch = BacklogWatch()
         let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
@@ -121,7 +121,7 @@ struct BacklogTests {
         expect(backlogs, is: [Backlog(place: place, records: 0, seconds: 0)])
     }
 
-    @Test("What was fetched and dropped, because the partition waits, is to be taken all the same")
+    @Test("Records that a waiting partition fetched and dropped count as backlog")
     func dropped() {
         var watch = BacklogWatch()
         let figures = figures(taken: 10, done: 1..<10, oldest: start, lastTaken: start, state: .stalled(10))
@@ -129,7 +129,7 @@ struct BacklogTests {
         expect(backlogs, is: [Backlog(place: place, records: 991, seconds: 1)])
     }
 
-    @Test("Of a partition whose window is full all that was not taken is left, though it was fetched")
+    @Test("If the window is full, records that were fetched but not taken count as backlog")
     func stalled() {
         let shard = ScriptedShard()
         shard.begin()
@@ -147,7 +147,7 @@ struct BacklogTests {
         expect(backlogs, is: [Backlog(place: ScriptedShard.place(), records: far + 100, seconds: 60)])
     }
 
-    @Test("Before the end of the log is known there is no lag to tell, but an age")
+    @Test("Until the log's end is known, the backlog has an age but no lag")
     func unknownEnd() {
         var watch = BacklogWatch()
         let figures = figures(taken: 1, done: 0..<0, oldest: start, lastTaken: start)
@@ -155,7 +155,7 @@ struct BacklogTests {
         expect(backlogs, is: [Backlog(place: place, records: nil, seconds: 1)])
     }
 
-    @Test("One that is not served waits since it is here, whether or not somebody can say for what")
+    @Test("The backlog of an unserved partition ages from when the partition came")
     func unserved() {
         var watch = BacklogWatch()
         let figures = figures(taken: 0, done: 0..<0, oldest: nil, lastTaken: 0, state: .restoring)
@@ -164,7 +164,7 @@ struct BacklogTests {
         expect(backlogs, is: [Backlog(place: place, records: nil, seconds: 90)])
     }
 
-    @Test("Where it was served before it waits as long as what was unfinished then, not since it came here")
+    @Test("A partition that is unserved again keeps the age of its unfinished records")
     func unservedAgain() {
         var watch = BacklogWatch()
         let restoring = figures(taken: 0, done: 0..<0, oldest: nil, lastTaken: 0, state: .restoring)
@@ -177,7 +177,7 @@ struct BacklogTests {
         expect(watch.look([(begun, log(end: 20, next: 0))], now: later + 3_000).first?.seconds, is: 3.5)
     }
 
-    @Test("A partition that comes back begins anew, and a timestamp ahead of the clock is no age")
+    @Test("A partition that comes back starts over, and a timestamp ahead of the clock gives no age")
     func anew() {
         var watch = BacklogWatch()
         let idle = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import PushmillEngine
 
-/// (trust 14) What a quota of CPU leaves to each shard.
-@Suite("The shares of shards")
+/// (trust 14) What a CPU quota leaves to each shard.
+@Suite("The shares of each shard")
 struct EngineSettingsTests {
-    @Test("Each has a consumer and a producer of its own, and all together no more in flight than the process may have")
+    @Test("Each shard has its own clients, and all share the process's in-flight limits")
     func shares() {
         var settings = EngineSettings(
             consumer: ClientProperties(), producer: ClientProperties(), input: ["in"], output: "out",
@@ -34,7 +34,7 @@ struct EngineSettingsTests {
             deadLetters: "dead")
     }
 
-    @Test("Names that the cluster tells clients apart by are each shard's own, where they are set")
+    @Test("Client, static-member and transactional IDs, if set, get the shard's number")
     func names() {
         let named = settings([
             ("client.id", "mill"), ("group.instance.id", "one"), ("transactional.id", "two"),
@@ -43,7 +43,7 @@ struct EngineSettingsTests {
         let consumer = named.consumer(of: 2)
         expect(consumer["client.id"], is: "mill-2")
         expect(consumer["group.instance.id"], is: "one-2")
-        // The engine says itself where a partition begins.
+        // The engine decides where a partition begins.
         #expect(consumer["auto.offset.reset"] == nil)
         expect(named.producer(of: 2)["transactional.id"], is: "two-2")
         expect(named.producer(of: 2)["client.id"], is: "mill-2")
@@ -53,7 +53,7 @@ struct EngineSettingsTests {
         #expect(plain.producer(of: 0)["transactional.id"] == nil)
     }
 
-    @Test("Who reads beside the group takes no place in it, and waits for little")
+    @Test("The reader outside the group has no static-member ID and short fetch waits")
     func reader() {
         let reader = settings([("group.instance.id", "one"), ("client.id", "mill")]).reader
         #expect(reader["group.instance.id"] == nil)
@@ -62,7 +62,7 @@ struct EngineSettingsTests {
         expect(reader["queued.max.messages.kbytes"], is: "16384")
     }
 
-    @Test("The memory for counts is shared, and many shards fetch less ahead each")
+    @Test("Shards share the memory for counts, and the more they are, the less each prefetches")
     func memory() {
         var settings = settings([])
         settings.shard.countBudget = 900

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushmillEngine
 
-/// Goes to the pool, and back.
+/// Suspends once on the pool.
 private struct PoolStage: Stage {
     let name = "pool"
 
@@ -17,7 +17,7 @@ private struct PoolStage: Stage {
     }
 }
 
-@Suite("The ports of a shard, beside an embedded broker")
+@Suite("The Kafka ports of a shard, with an embedded broker")
 struct KafkaPortsTests {
     private static let tag: UInt64 = 7 << 32 | 3
 
@@ -25,8 +25,8 @@ struct KafkaPortsTests {
 
     init() throws { peer = try ServicePeer() }
 
-    /// Begins the input's record as the third entry, makes of it what a chain without stages does, and publishes that, at
-    /// once or when it was held. Gives its report.
+    /// Begins the input's record as entry 3, with a chain without stages, and publishes the output, at once or after it
+    /// was held. Returns its report.
     private func publish(
         by ports: inout KafkaPorts, isHeld: Bool, refusals: Int = 0
     ) throws -> OutputReport<HeldOutput> {
@@ -40,7 +40,7 @@ struct KafkaPortsTests {
         return try report(by: &ports, peer)
     }
 
-    /// The input's record, of which a chain without stages has made an output.
+    /// Begins the input's record as this entry, with a chain without stages, and returns the record.
     private func begin(_ entry: Int, by ports: inout KafkaPorts, _ peer: ServicePeer) throws -> PushmillKafka.Record {
         let message = try peer.record(of: "events")
         let now = ports.now
@@ -49,8 +49,8 @@ struct KafkaPortsTests {
         return message
     }
 
-    /// Begins the input's record as the third and the fourth entry, at these turns. Gives them in the order in which
-    /// their stages have ended on the pool.
+    /// Begins the input's record as entries 3 and 4, at these turns. Returns them in the order in which their stages
+    /// ended on the pool.
     private func suspend(at turns: [Instant], by ports: inout KafkaPorts, _ peer: ServicePeer) throws -> [Int] {
         for (entry, turn) in zip(3..., turns) {
             let message = try peer.record(of: "events")
@@ -84,10 +84,10 @@ struct KafkaPortsTests {
 
     private var published: [Int] { peer.environment.metrics.published.map(\.value) }
 
-    @Test("What has become of a message is stored with its key and headers, and counted")
+    @Test("An output is stored with the key and headers of its message, and counted")
     func output() throws {
         var ports = try ports()
-        // Before the first message there is nothing.
+        // Before the first message there is nothing to publish.
         expectEqual(ports.publish(tag: Self.tag), .later)
         for (offset, isHeld) in [false, true].enumerated() {
             let report = try publish(by: &ports, isHeld: isHeld)
@@ -99,7 +99,7 @@ struct KafkaPortsTests {
         #expect(published[Outcome.passed.rawValue] == 2 && published.reduce(0, +) == 2)
     }
 
-    @Test("What has expired and is dropped is counted, and nothing is published of it")
+    @Test("An expired message that is dropped is counted and not published")
     func dropped() throws {
         let peer = try ServicePeer(headers: [("apns-expiration", "1")], publishesExpired: false)
         var ports = try ports(of: peer)
@@ -112,7 +112,7 @@ struct KafkaPortsTests {
         #expect(metrics.dropped.value == 1 && metrics.published.allSatisfy { $0.value == 0 })
     }
 
-    @Test("A delivery is kept for another message unless it has become large", arguments: [(10, 1), (100_000, 0)])
+    @Test("A delivery is kept for reuse unless it has become large", arguments: [(10, 1), (100_000, 0)])
     func large(count: Int, kept: Int) throws {
         var ports = try ports()
         let delivery = Delivery()
@@ -130,7 +130,7 @@ struct KafkaPortsTests {
     }
 
     @Test(
-        "A delivery whose stage has ended on the pool is kept for another message, unless it has become large",
+        "A delivery whose stage ended on the pool is kept for reuse unless it is large",
         arguments: [(10, 2), (100_000, 1)])
     func largeAfterPool(count: Int, kept: Int) throws {
         let peer = try ServicePeer(
@@ -143,12 +143,12 @@ struct KafkaPortsTests {
                 throw KafkaError("the chain has not ended")
             }
         }
-        // The one that was empty beside them, and the one that ended first.
+        // The empty one, and the delivery that ended first.
         let spare = ports.spare.count
         expect(spare, is: kept)
     }
 
-    @Test("The time of a message counts from its own turn, though another's has come while its stage ran")
+    @Test("A message's time counts from its own turn, even if another's came meanwhile")
     func messageSeconds() throws {
         let peer = try ServicePeer(
             value: #"{"aps":{"alert":"hello","mutable-content":1}}"#, links: [ChainLink(PoolStage())])
@@ -161,7 +161,7 @@ struct KafkaPortsTests {
         expect(peer.samples("pushmill_message_seconds_sum"), is: ["pushmill_message_seconds_sum 2.0"])
     }
 
-    @Test("The time of a stage that waits is counted for each message, though all is well with it")
+    @Test("The time of a suspended stage is measured for every message, even if all is well")
     func stageSeconds() throws {
         let peer = try ServicePeer(
             value: #"{"aps":{"alert":"hello","mutable-content":1}}"#, links: [ChainLink(PoolStage())])
@@ -176,7 +176,7 @@ struct KafkaPortsTests {
         expect(peer.samples(count), is: ["\(count) 2"])
     }
 
-    @Test("A change of a count that comes back is no message's, whatever its number")
+    @Test("A returned count change is not taken for a message, whatever its number")
     func changeReturned() throws {
         let peer = try ServicePeer(changelog: "badges")
         peer.setLeader(of: "badges", broker: -1)
@@ -191,7 +191,7 @@ struct KafkaPortsTests {
         #expect(report.tag == tag && report.returned == nil && report.failure == .purged)
     }
 
-    @Test("A transaction that is not ended for long, though its outputs are stored, has no answer from the brokers")
+    @Test("A transaction that cannot end for long shows that brokers do not answer")
     func stuck() throws {
         let peer = try ServicePeer(producer: [("transactional.id", "mill")])
         var ports = try ports(of: peer)
@@ -209,7 +209,7 @@ struct KafkaPortsTests {
         _ = try report(by: &ports, peer)
         peer.setDown()
         var answers: [Bool] = []
-        // Each waits for half a second.
+        // Each attempt waits for half a second.
         for _ in 0..<20 where answers.last ?? true {
             guard case .retry = ports.transact(.commit) else { throw KafkaError("it was ended") }
             var figures = ShardFigures()
@@ -219,7 +219,7 @@ struct KafkaPortsTests {
         #expect(answers.first == true && answers.last == false)
     }
 
-    @Test("What was held is counted by what became of it, whatever its entry was before")
+    @Test("A held output is counted by its own outcome, whatever its entry was before")
     func heldFacts() throws {
         var ports = try ports()
         let deadLetters = { peer.environment.metrics.deadLetters.map(\.value).reduce(0, +) }
@@ -232,7 +232,7 @@ struct KafkaPortsTests {
     }
 
     @Test(
-        "The dead letter of a refused output has the headers of its record, not those of the output, and says whether it was counted",
+        "A refused output's dead letter has its record's headers and says whether it was counted",
         arguments: [true, false])
     func letterHeaders(isCounted: Bool) throws {
         let collapse = String(repeating: "c", count: 65)
@@ -251,7 +251,7 @@ struct KafkaPortsTests {
         expect(stored["pushmill-counted"], is: isCounted ? "true" : nil)
     }
 
-    @Test("What the producer has no room for keeps its headers, and is published when there is some")
+    @Test("An output that the producer has no room for keeps its headers and is published later")
     func full() throws {
         // Room is made when a report is taken.
         let peer = try ServicePeer(producer: [("queue.buffering.max.messages", "1")])
@@ -270,7 +270,7 @@ struct KafkaPortsTests {
         expect(stored[0].keys, is: stored[1].keys)
     }
 
-    @Test("One that is refused becomes a dead letter as it came, and one refused again only names its message")
+    @Test("A refused output becomes a dead letter of its record; a refused letter only names it")
     func refused() throws {
         var ports = try ports()
         var offset: Int64 = 0
@@ -290,7 +290,7 @@ struct KafkaPortsTests {
     }
 
     @Test(
-        "What comes back is sent again with its timestamp, also a dead letter that only names its message",
+        "A returned output, or a dead letter that only names its message, keeps its timestamp",
         arguments: [(0, "out"), (1, "dead"), (2, "dead")])
     func returned(refusals: Int, topic: String) throws {
         var ports = try ports()
@@ -300,7 +300,7 @@ struct KafkaPortsTests {
         peer.refuseOutput()
         expectEqual(ports.publish(tag: Self.tag), .queued)
         let returned = try requireValue(try report(by: &ports, peer).returned)
-        // The one that was refused something takes nothing more.
+        // The producer that was refused an output takes nothing more.
         expectEqual(ports.replaceProducer(), true)
         expectEqual(ports.publish(returned, tag: Self.tag), .queued)
         expectEqual(try report(by: &ports, peer).failure, nil)
@@ -314,7 +314,7 @@ struct KafkaPortsTests {
 @Suite("The headers of an output")
 struct HeaderChangeTests {
     @Test(
-        "Those that the chain replaces go, and the others stay in their order, however many there are",
+        "Headers that the chain replaces are removed, and the others keep their order",
         arguments: [9, 100_000])
     func change(count: Int) {
         var headers = Headers()

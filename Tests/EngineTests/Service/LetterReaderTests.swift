@@ -6,13 +6,13 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Dead letters of messages that are gone, beside an embedded broker")
+@Suite("Dead letters of released messages, with an embedded broker")
 struct LetterReaderTests {
     private let peer: ServicePeer
 
     init() throws { peer = try ServicePeer() }
 
-    /// For the dead letter of the input's record, which has that timestamp.
+    /// Asks for the dead letter of the input's record, as one with that timestamp.
     private func request(
         timestamp: Int64 = 5, tag: UInt64 = 3, isNameOnly: Bool = false, isCounted: Bool = true
     ) -> LetterRequest {
@@ -21,7 +21,7 @@ struct LetterReaderTests {
             isNameOnly: isNameOnly, isCounted: isCounted)
     }
 
-    @Test("While the leader of its partition is away a dead letter waits for its record")
+    @Test("A dead letter waits for its record while the partition's leader is unavailable")
     func leaderless() throws {
         let letters = LetterReader(peer.settings, peer.environment, peer.inbox, attempts: 1)
         peer.setLeader(of: "events", broker: -1)
@@ -41,7 +41,7 @@ struct LetterReaderTests {
         try expect(#require(answers.first).output.record.value, is: Array(ServicePeer.value.utf8))
     }
 
-    @Test("Where no thread can be made dead letters only name their messages, each of them")
+    @Test("If no thread can be started, every dead letter only names its message")
     func noThread() throws {
         let letters = LetterReader(
             peer.settings, peer.environment, peer.inbox,
@@ -60,7 +60,7 @@ struct LetterReaderTests {
     }
 
     @Test(
-        "The dead letter of a message that is gone is its record, but where another one has its offset by now",
+        "A released message's dead letter is its record, unless another record has its offset",
         arguments: [(5, false, true), (6, false, false), (5, true, false)] as [(Int64, Bool, Bool)])
     func letter(timestamp: Int64, isNameOnly: Bool, isWhole: Bool) throws {
         let peer = try ServicePeer(links: [ChainLink(BadgeStage(mode: .increment))])
@@ -74,13 +74,13 @@ struct LetterReaderTests {
         let answer = try #require(answers.first)
         #expect(answer.tag == 3 && answer.output.isLetter)
         let record = answer.output.record
-        // One that only names its message has a key and a time that every topic takes.
+        // A letter that only names its message has a key and a timestamp that every topic accepts.
         expect(record.key, is: Array((isWhole ? "anna" : "events/0/0").utf8))
         expect(record.value, is: (isWhole ? Array(ServicePeer.value.utf8) : nil))
         #expect(isWhole ? record.timestamp == timestamp : record.timestamp > 1_700_000_000_000)
         let headers = record.headers
         let count = headers.view?.count
-        // Those of a dead letter, its own, and that it was counted.
+        // The headers of a dead letter, the record's own, and that it was counted.
         expect(count, is: (isWhole ? 11 : isNameOnly ? 9 : 10))
         let isGone = !isWhole && !isNameOnly
         expect(peer.lines.contains("the log no longer holds the record of a refused output"), is: isGone)

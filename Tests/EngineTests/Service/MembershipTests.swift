@@ -8,9 +8,9 @@ import Testing
 @testable import PushmillEngine
 @testable import PushmillKafka
 
-@Suite("What a shard's ports know of the membership")
+@Suite("Group membership in a shard's ports")
 struct MembershipTests {
-    /// Whose brokers are away: nothing is told but what a test tells.
+    /// Ports whose brokers are unavailable: all events come from the test.
     private func ports(counts: CountFolder? = nil) throws -> KafkaPorts {
         let properties = ClientProperties([("bootstrap.servers", "127.0.0.1:1"), ("group.id", "mill")])
         let settings = EngineSettings(
@@ -24,13 +24,13 @@ struct MembershipTests {
         return try KafkaPorts(settings, environment, ShardInbox(shard: 0))
     }
 
-    @Test("Who loses the partitions of a topic that is gone is a member still, and who loses everything is none")
+    @Test("A member stays one after it loses some of its partitions, but not all")
     func losses() throws {
         var ports = try ports()
         let (event, other) = (TopicPartition("events", 0), TopicPartition("others", 0))
         let steps: [(event: ConsumerEvent, isJoined: Bool)] = [
             (.assigned([event, other]), true), (.lost([other]), true), (.lost([event]), false), (.assigned([]), true),
-            // What was given back before is not there to be kept.
+            // A partition that was given back before does not count as kept.
             (.assigned([event, other]), true), (.revoked([other]), true), (.lost([event]), false),
         ]
         for step in steps {
@@ -41,7 +41,7 @@ struct MembershipTests {
         }
     }
 
-    @Test("A group that has not answered for longer than a rebalance takes is late, until it tells what is whose")
+    @Test("A group that does not answer for longer than a rebalance takes is late")
     func late() throws {
         let ports = try ports()
         let joins = ports.consumer.sinks.joins
@@ -50,19 +50,19 @@ struct MembershipTests {
             ports.addClients(to: &figures)
             return figures.isGroupLate
         }
-        // A session, a drain and ten seconds.
+        // The limit is a session, a drain and ten seconds.
         joins.expect(since: ports.now.nanoseconds - 59_000_000_000)
         expect(isLate, is: false)
         expect(joins.end(), is: true)
         joins.expect(since: ports.now.nanoseconds - 61_000_000_000)
-        // It is asked again where no answer has come.
+        // Asking again, because no answer came, does not reset the time.
         joins.expect(since: ports.now.nanoseconds)
         expect(isLate, is: true)
         expect(joins.end(), is: true)
         expect(isLate, is: false)
     }
 
-    @Test("The file of a partition's counts is closed before it is opened again: there may be no descriptors for both")
+    @Test("The file of a partition's counts is closed before it is opened again")
     func countsAgain() throws {
         let folder = try TemporaryFolder()
         let counts = try CountFolder(

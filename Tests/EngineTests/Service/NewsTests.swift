@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("What an operator is told")
+@Suite("News for operators")
 struct NewsTests {
     private static let place = TopicPartition("events", 2)
     private static let places = [TopicPartition("events", 1), place, TopicPartition("events", 5)]
@@ -83,7 +83,7 @@ struct NewsTests {
         return log.ring.read(from: &cursor).lines
     }
 
-    @Test("Each is one line of the log, with what it is about", arguments: lines)
+    @Test("Each piece of news is one line of the log, with its level and fields", arguments: lines)
     func line(expected: Line) throws {
         environment.tell(expected.news, changelog: "badges")
         try #require(written.count == 1)
@@ -91,13 +91,13 @@ struct NewsTests {
         expect(written[0].fields, is: expected.fields)
     }
 
-    @Test("A rebalance that brings nothing is not worth a line")
+    @Test("An assignment without partitions is not logged")
     func nothing() {
         environment.tell(.assigned([]), changelog: "badges")
         #expect(written.isEmpty)
     }
 
-    @Test("What is told is counted where there is a counter for it")
+    @Test("News with a counter is counted")
     func counted() {
         for line in Self.lines { environment.tell(line.news, changelog: "badges") }
         let metrics = environment.metrics
@@ -109,7 +109,7 @@ struct NewsTests {
         expect(metrics.outputsReturned.value, is: 1)
     }
 
-    @Test("librdkafka's lines keep their weight, but for warnings of properties that the engine sets itself")
+    @Test("librdkafka's log lines keep their level, except warnings about the engine's own properties")
     func library() {
         let sink = environment.kafkaLog
         for level in Int32(0)...8 { sink(level, "FETCH", "said") }
@@ -122,7 +122,7 @@ struct NewsTests {
         expect(written.first?.fields, is: [.component("FETCH"), .error(text: "said")])
     }
 
-    @Test("Many partitions are told in one field, by topic and in ranges")
+    @Test("Many partitions are listed in one field, by topic and in ranges")
     func summary() {
         let places = [(1, "b"), (7, "a"), (3, "a"), (4, "a"), (5, "a"), (.max, "a")] as [(Int32, String)]
         expect(places.map { TopicPartition($0.1, $0.0) }.summary, is: "a/3-5,7,2147483647 b/1")

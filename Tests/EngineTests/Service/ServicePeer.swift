@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushmillEngine
 
-/// An embedded broker with a record of the input, and what a shard needs beside it.
+/// An embedded broker with one input record, and everything else that a shard needs.
 final class ServicePeer {
     static let value = #"{"aps":{"alert":"hello"}}"#
 
@@ -67,12 +67,12 @@ final class ServicePeer {
         }
     }
 
-    /// -1: none.
+    /// -1 for no leader.
     func setLeader(of topic: String, broker: Int32) { cluster.setLeader(of: TopicPartition(topic, 0), broker: broker) }
 
     func setDown() { cluster.setDown() }
 
-    /// The next one.
+    /// The brokers refuse the next output.
     func refuseOutput() { cluster.failRequests(.produce, with: [10]) }
 
     func record(of topic: String, at offset: Int64 = 0) throws -> PushmillKafka.Record {
@@ -80,7 +80,7 @@ final class ServicePeer {
         return try #require(try reader.fetch(position, attempts: 60, milliseconds: 1_000))
     }
 
-    /// What is stored in a topic: its key, its value, and its headers.
+    /// A stored record's key, value and headers.
     func stored(
         in topic: String, at offset: Int64
     ) throws -> (key: String?, value: String?, headers: [String: String]) {

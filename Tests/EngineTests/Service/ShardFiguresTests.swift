@@ -6,12 +6,12 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("What a shard shows of itself")
+@Suite("The figures of a shard")
 struct ShardFiguresTests {
     private typealias Shard = ScriptedShard
     private let start = Instant.past + .seconds(100)
 
-    @Test("The oldest in flight of each partition is told, by its timestamp or by when it was taken")
+    @Test("Figures show each partition's oldest message in flight, by its timestamp or intake")
     func oldest() {
         let shard = Shard()
         shard.begin(0..<3)
@@ -31,13 +31,13 @@ struct ShardFiguresTests {
         expect(figures.partitions.map(\.next), is: [2, 1, 0])
         expect(figures.partitions.map(\.isFetched), is: [true, true, true])
         #expect(figures.isInitialized && figures.canPublish && figures.hasRoom)
-        // A partition that was lost is not shown, and what is in flight of it is nobody's.
+        // A lost partition is not shown, and what is in flight of it belongs to no partition.
         shard.ports.events = [.lost([Shard.place(0)])]
         shard.turn()
         expect(shard.figures.partitions.map(\.oldest), is: [shard.ports.wallClock - 2_000, nil])
     }
 
-    @Test("What is published in an open transaction is in flight")
+    @Test("A message published in an open transaction is unfinished until the commit")
     func inTransaction() {
         let shard = Shard { $0.isTransactional = true }
         #expect(!shard.figures.isInitialized)
@@ -67,7 +67,7 @@ struct ShardFiguresTests {
         expect(shard.figures.partitions.map(\.isFetched), is: [false])
     }
 
-    @Test("A partition that two shards show is shown of the one that was given it last: no metric has it twice")
+    @Test("A partition that two shards show is kept only for the one that got it last")
     func lost() {
         let former = Shard()
         former.begin(0..<2)
@@ -79,7 +79,7 @@ struct ShardFiguresTests {
         expect(numbers([other.figures, former.figures].withoutLost), is: [[1, 2], [0]])
     }
 
-    @Test("They are shown at most every 200 ms, and a turn is as long as it is")
+    @Test("Figures are shown at most every 200 ms, and the turn under way is timed")
     func box() {
         let box = FigureBox()
         expect(box.busy(start), is: .zero)
@@ -103,7 +103,7 @@ struct ShardFiguresTests {
         return log.ring.read(from: &cursor).lines.map { "\($0.message)" }
     }
 
-    @Test("Outputs that nobody acknowledges are told, and a group that does not answer, and when that is over")
+    @Test("Unacknowledged outputs and a group that does not answer are logged, and so is their end")
     func unanswered() {
         expect(
             news(of: \.isAnswered, from: false),
@@ -117,7 +117,7 @@ struct ShardFiguresTests {
             ])
     }
 
-    /// What is told of a figure that goes wrong and is right again, each for two looks.
+    /// The log lines of a figure that goes wrong and recovers, with two looks at each.
     private func news(of figure: WritableKeyPath<ShardFigures, Bool>, from wrong: Bool) -> [String] {
         let log = Log()
         var pressure = Pressure()
@@ -131,7 +131,7 @@ struct ShardFiguresTests {
         return lines(of: log)
     }
 
-    @Test("That there is no room is told once nothing has been taken for a second, and when there is some again")
+    @Test("A full shard is logged after a second without intake, and again when there is room")
     func full() {
         let log = Log()
         var pressure = Pressure()
@@ -145,7 +145,7 @@ struct ShardFiguresTests {
         expect(lines(of: log), is: [])
         for _ in 0..<2 { pressure.tell(figures, start + .seconds(1), log) }
         expect(lines(of: log), is: ["too much is in flight: intake is paused"])
-        // Something is taken, and there is no room all the same.
+        // Something was taken, but there is still no room.
         shard.acknowledge()
         shard.turn()
         shard.acceptCommit()
@@ -162,13 +162,13 @@ struct ShardFiguresTests {
     }
 }
 
-@Suite("What other threads leave for a shard")
+@Suite("The inbox of a shard")
 struct ShardInboxTests {
     private func letter() -> HeldOutput {
         HeldOutput(record: OwnedRecord(key: nil, value: nil, headers: Headers(), timestamp: 0), facts: OutputFacts())
     }
 
-    @Test("Everything is taken once, in whatever order the shard looks", arguments: 0..<3)
+    @Test("A shard takes everything from its inbox once, in whatever order it looks", arguments: 0..<3)
     func once(first: Int) {
         let inbox = ShardInbox(shard: 4)
         var results: [Int] = []
@@ -196,7 +196,7 @@ struct ShardInboxTests {
         expect(results, is: [3, 5, 8])
     }
 
-    @Test("A dead letter that was made for an earlier shard is not taken for this one's")
+    @Test("A dead letter that was made for an earlier shard is dropped")
     func earlierLetters() {
         let inbox = ShardInbox(shard: 4)
         let former = inbox.beginLetters()
@@ -208,7 +208,7 @@ struct ShardInboxTests {
     }
 }
 
-@Suite("Readiness")
+@Suite("Readiness of the service")
 struct ReadinessTests {
     private typealias Shard = ScriptedShard
 
@@ -216,7 +216,7 @@ struct ReadinessTests {
         ShardThreads.reasons(isEnding: isEnding, figures, contacts: nil, counts: counts).map(\.word)
     }
 
-    @Test("It is not ready while it has not been told for long where a partition begins")
+    @Test("The service is not ready if a partition's committed offset is missing for 15 s")
     func unserved() {
         let shard = Shard()
         shard.ports.events = [.assigned([Shard.place()])]
@@ -233,7 +233,7 @@ struct ReadinessTests {
         expect(words(after: .zero), is: [])
     }
 
-    @Test("Where a partition begins is asked for before its counts are: they are not whole by then")
+    @Test("A partition that waits for its offset is restoring, and after 15 s not served")
     func asking() {
         let shard = Shard { $0.counts = true }
         shard.ports.events = [.assigned([Shard.place()])]
@@ -248,7 +248,7 @@ struct ReadinessTests {
         expect(words(after: .seconds(1)), is: ["not-served"])
     }
 
-    @Test("It is ready when every shard has joined, can publish, and has its counts")
+    @Test("The service is ready when every shard has joined, has transactions, and can publish")
     func reasons() {
         var figures = ShardFigures()
         expect(words([figures, figures]), is: ["not-joined", "no-transactions"])
@@ -276,7 +276,7 @@ struct ReadinessTests {
         expect(all.map(\.word), is: ["ending", "contacts-not-restored"])
     }
 
-    @Test("It says how many partitions wait for their counts, and how much is left of these")
+    @Test("The reason says how many partitions wait for counts, and how many records are left")
     func restoring() {
         let shard = ScriptedShard { $0.counts = true }
         shard.ports.events = [.assigned([ScriptedShard.place(0), ScriptedShard.place(1)])]

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("The threads of shards, beside an embedded broker")
+@Suite("The threads of shards, with an embedded broker")
 struct ShardThreadsTests {
-    @Test("Who waits for shards that were told to end is woken when the last has ended")
+    @Test("A thread that waits for the shards to end is woken when the last has ended")
     func ends() throws {
         let peer = try ServicePeer()
         var settings = peer.settings

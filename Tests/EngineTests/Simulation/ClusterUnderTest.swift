@@ -1,31 +1,31 @@
 import Testing
 
-/// What a scripted history does to a cluster with one topic of one partition, and one group.
+/// A step of a scripted history, on a cluster with one topic of one partition, and one group.
 enum ClusterStep: Sendable {
-    /// Takes over the name of transactions; waits until what another left open has ended.
+    /// Takes over the transactional ID, and waits until a transaction that another producer left open has ended.
     case open(producer: String, name: String)
     case begin(String)
     /// All values in one batch, each with the key before its colon; a nil producer is one without transactions.
     case send(String?, [String], ClusterAnswer = .done)
-    /// One of the batch has a time that is too far ahead.
+    /// A batch with a timestamp that is too far ahead.
     case sendFromFuture(String?, [String], ClusterAnswer)
     case addOffset(String, member: String, Int64, ClusterAnswer = .done)
     case commit(String, ClusterAnswer = .done)
     case abort(String, ClusterAnswer = .done)
-    /// Longer than transactions may be open.
+    /// Waits longer than a transaction may be open.
     case waitForTransactionTimeout
     /// Joins until the group is stable, with every member that has joined before and not left or failed.
     case join(member: String, instance: String? = nil)
-    /// By the generation that this member knows.
+    /// Commits with the generation that this member knows.
     case commitOffset(member: String, Int64, ClusterAnswer = .done)
-    /// Stops without a word, for longer than a session.
+    /// Stops silently, for longer than a session.
     case vanish(member: String)
     case leave(member: String)
     case compact
     case expectCommitted([String])
-    /// With what is not committed, and what was aborted.
+    /// Includes uncommitted and aborted records.
     case expectAll([String])
-    /// Nil where nothing is committed.
+    /// Nil if nothing is committed.
     case expectOffset(Int64?)
     /// Readers of offsets are told to wait.
     case expectOffsetPending
@@ -33,9 +33,9 @@ enum ClusterStep: Sendable {
 
 enum ClusterAnswer: Sendable, Equatable { case done, refused, fenced, illegalGeneration, unknownMember }
 
-/// A cluster on which histories can be played: the simulated one, and a real one that is to answer alike.
+/// A cluster on which histories can be played: the simulated one, or a real one that must answer alike.
 protocol ClusterUnderTest {
-    /// Plays a step. Gives what is not as the step expects.
+    /// Plays a step. Returns how the outcome differs from what the step expects, if it does.
     mutating func play(_ step: ClusterStep) throws -> String?
 }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Simulated runs")
 struct RunTests {
-    @Test("A seed repeats its run to the byte", arguments: [1, 2, 4] as [UInt64])
+    @Test("A seed repeats its run exactly", arguments: [1, 2, 4] as [UInt64])
     func repeats(seed: UInt64) {
         let first = Run(Scenario(seed: seed), isHistoryKept: true)
         let second = Run(Scenario(seed: seed), isHistoryKept: true)
@@ -15,7 +15,7 @@ struct RunTests {
         #expect(first.timeline.history.lines.count > 100)
     }
 
-    @Test("A history that is not kept is the same one")
+    @Test("A run has the same digest whether or not its history is kept")
     func digestAlone() {
         let (kept, other) = (Run(Scenario(seed: 5), isHistoryKept: true), Run(Scenario(seed: 5)))
         expect(kept.play(), is: other.play())
@@ -23,14 +23,14 @@ struct RunTests {
         #expect(other.timeline.history.lines.isEmpty)
     }
 
-    @Test("Without faults nothing is found, nothing repeated, nothing late", arguments: 1...24 as ClosedRange<UInt64>)
+    @Test("A run without faults repeats nothing and is never late", arguments: 1...24 as ClosedRange<UInt64>)
     func orderly(seed: UInt64) {
         let findings = Run(Scenario(seed: seed, faults: 0)).play()
         #expect(findings.isEmpty, "deploy/simulate --history --faults 0 --seed \(seed)")
     }
 
     @Test(
-        "Nothing is repeated while instances are restarted, one after the other",
+        "Nothing is repeated while instances restart one after the other",
         arguments: 1...24 as ClosedRange<UInt64>)
     func restarts(seed: UInt64) {
         var scenario = Scenario(seed: seed, faults: 0)
@@ -38,7 +38,7 @@ struct RunTests {
             if scenario.events[index].behaviour == .refusedByBrokers { scenario.events[index].behaviour = .immediate }
             scenario.events[index].letterRefuser = nil
         }
-        // Every message ends before its partition has to be given back: it may take two deadlines.
+        // Every message ends before its partition must be given back: it may take two deadlines.
         scenario.settings.drain = .milliseconds(3500)
         for index in 0..<6 {
             let fault = Fault.restart(instance: index % scenario.instances, shards: 1 + (index + Int(seed)) % 3)
@@ -56,9 +56,9 @@ struct RunTests {
         }
     }
 
-    /// A topic was made anew of which nothing had been taken: a record had the offset of one that brokers had refused. Who
-    /// had lost a partition made its file of counts anew, over the new owner's.
-    @Test("What a search has found once stays mended", arguments: [979_802_110, 2_983_043_234] as [UInt64])
+    /// A topic was recreated before anything of it was taken: a record had the offset of one that brokers had refused.
+    /// A shard that had lost a partition recreated its counts file over the new owner's.
+    @Test("Seeds that once found a bug have no findings", arguments: [979_802_110, 2_983_043_234] as [UInt64])
     func mended(seed: UInt64) {
         var scenario = Scenario(seed: seed)
         // No dead letter was refused in these searches.
@@ -68,7 +68,7 @@ struct RunTests {
 
     /// (trust 18)
     @Test(
-        "Nor is anything while half of a group is the next release, and instances go up and down by one",
+        "Nothing is lost, doubled, reordered or miscounted while a group mixes two releases",
         arguments: 0..<3 as Range<UInt64>)
     func mixed(third: UInt64) {
         var formats: Set<String> = []
@@ -85,7 +85,7 @@ struct RunTests {
 
     #if PLANTED_FAULTS
         @Test(
-            "A fault that is planted is found, within seeds that have nothing without it",
+            "A planted fault is found within 40 seeds that are clean without it",
             arguments: [
                 PlantedFault.commitBeforeAcknowledgement, .offsetOfAbortedTransactionKept, .instanceOwnCounts,
                 .wholeBatchDeadLettered,

@@ -1,7 +1,7 @@
 import PushmillKafka
 import PushmillSimulation
 
-/// The simulated cluster, asked without the ways that lead there.
+/// The simulated cluster, called without connections.
 struct SimulatedClusterUnderTest: ClusterUnderTest {
     private final class Client: GroupClient {
         var isReachable = true
@@ -159,11 +159,11 @@ struct SimulatedClusterUnderTest: ClusterUnderTest {
 
     private mutating func join(_ member: String, _ instance: String?) -> String? {
         if client(member) == nil { members.append((member, instance, Client())) }
-        // A static name has one owner, who need not rejoin when he comes back.
+        // A static name has one owner, and a member that was replaced does not rejoin.
         let isReplaced = { [members] (other: (name: String, instance: String?, client: Client)) in
             other.name != member && other.instance != nil && other.instance == members.last?.instance
         }
-        // A member's next heartbeat has it join again: the new one comes first.
+        // The new member joins first: the others rejoin at their next heartbeat.
         let known = members.filter { $0.client.id != nil }
         for other in members.filter({ $0.client.id == nil }) + known
         where other.client.isReachable && !isReplaced(other) {
