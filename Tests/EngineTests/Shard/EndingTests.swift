@@ -4,11 +4,11 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("The way to the end")
+@Suite("The phases of shutdown")
 struct EndingTests {
     private let start = Instant.past + .seconds(100)
 
-    @Test("Before it begins there is no time at which it ends")
+    @Test("Before shutdown begins there is no deadline")
     func running() {
         let ending = Ending(grace: .seconds(20))
         #expect(ending.isRunning)
@@ -16,7 +16,7 @@ struct EndingTests {
         expect(ending.deadline, is: .never)
     }
 
-    @Test("Four fifths of the grace are for what is in flight, the rest for answers and the last commit")
+    @Test("Four fifths of the grace are for work, the rest for answers and the last commit")
     func shares() {
         var ending = Ending(grace: .seconds(20))
         ending.begin(start)
@@ -27,7 +27,7 @@ struct EndingTests {
         expect(ending.end, is: start + .seconds(20))
     }
 
-    @Test("Each phase has its own deadline, and leaving that of the grace")
+    @Test("Each phase has its own deadline, and leaving has that of the grace")
     func deadlines() {
         var ending = Ending(grace: .seconds(20))
         ending.begin(start)
@@ -44,7 +44,7 @@ struct EndingTests {
         #expect(ending.hasEnded)
     }
 
-    @Test("A second signal leaves two seconds at most, and never more than there were")
+    @Test("A second signal leaves at most two seconds, and never more than the grace does")
     func hurry() {
         var ending = Ending(grace: .seconds(20))
         ending.begin(start)
@@ -57,7 +57,7 @@ struct EndingTests {
         expect(late.deadline, is: start + .seconds(20))
     }
 
-    @Test("A partition that is revoked meanwhile has what is left of the phase")
+    @Test("A partition that is revoked during shutdown has the rest of the phase")
     func left() {
         var ending = Ending(grace: .seconds(20))
         ending.begin(start)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The table of entries")
 struct EntryTableTests {
-    @Test("It gives out as many entries as it has, none of them 0, and then none")
+    @Test("The table gives out each of its entries once, none of them 0, and then none")
     func capacity() {
         var entries = EntryTable(capacity: 3)
         let given = [entries.insert(bytes: 1), entries.insert(bytes: 2), entries.insert(bytes: 3)]
@@ -15,7 +15,7 @@ struct EntryTableTests {
         expect(entries.byteCount, is: 6)
     }
 
-    @Test("An entry that was freed is given out again, as new, under another tag")
+    @Test("A freed entry is given out again, as new, under another tag")
     func reuse() {
         var entries = EntryTable(capacity: 1)
         let first = entries.insert(bytes: 10)
@@ -37,7 +37,7 @@ struct EntryTableTests {
         #expect(isNew)
     }
 
-    @Test("A tag of nothing, of no entry or of the changelog names no entry")
+    @Test("A tag of no entry, or of a changelog record, finds no entry")
     func foreignTags() {
         var entries = EntryTable(capacity: 2)
         let entry = entries.insert(bytes: 0)
@@ -49,14 +49,14 @@ struct EntryTableTests {
     }
 
     @Test(
-        "A changelog record's tag says which change it is, and of which partition",
+        "A changelog record's tag contains the numbers of the change and of its partition",
         arguments: [(1, 0), (.max, .max), (77, 12)] as [(UInt32, Int32)])
     func changeTags(sequence: UInt32, partition: Int32) throws {
         let change = try #require(EntryTable.change(ofTag: EntryTable.changeTag(sequence, partition)))
         #expect(change == (sequence, partition))
     }
 
-    @Test("Names of any length are kept for their entry alone", arguments: [0, 1, 63, 64, 65, 300])
+    @Test("Account names of any length are kept for their entry alone", arguments: [0, 1, 63, 64, 65, 300])
     func names(length: Int) {
         var entries = EntryTable(capacity: 2)
         let (first, second) = (entries.insert(bytes: 0), entries.insert(bytes: 0))

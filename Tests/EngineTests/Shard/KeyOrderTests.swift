@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The order of keys")
 struct KeyOrderTests {
-    /// Entries of one key each.
+    /// A table with one entry for each of these keys.
     private static func table(_ keys: [UInt64]) -> EntryTable {
         var entries = EntryTable(capacity: keys.count)
         for key in keys {
@@ -15,7 +15,7 @@ struct KeyOrderTests {
         return entries
     }
 
-    @Test("Nobody waits for a key that nobody holds")
+    @Test("No entry waits for a key that is not held")
     func free() {
         var entries = Self.table([5, 6])
         var order = KeyOrder()
@@ -26,7 +26,7 @@ struct KeyOrderTests {
         expect(order.isEmpty, is: false)
     }
 
-    @Test("Those who wait for a key have it one after the other, in their order")
+    @Test("Entries that wait for a key get it one after the other, in order")
     func inOrder() {
         var entries = Self.table([5, 5, 5, 6])
         var order = KeyOrder()
@@ -37,7 +37,7 @@ struct KeyOrderTests {
         var next = order.release(1, &entries)
         expect(next, is: 2)
         #expect(entries[2].holdsKey)
-        // Held again while it is held by itself: nothing happens.
+        // An entry that holds its key already holds it again: nothing happens.
         order.hold(2, &entries)
         next = order.release(2, &entries)
         expect(next, is: 3)
@@ -48,7 +48,7 @@ struct KeyOrderTests {
         expect(order.isEmpty, is: true)
     }
 
-    @Test("Who does not hold a key releases nothing")
+    @Test("An entry that does not hold its key releases nothing")
     func stranger() {
         var entries = Self.table([5, 5])
         var order = KeyOrder()
@@ -58,7 +58,7 @@ struct KeyOrderTests {
         expect(order.isEmpty, is: false)
     }
 
-    @Test("What waits of a partition that went back is taken out, the rest stays in its order")
+    @Test("Waiting entries of one partition are removed, and the others keep their order")
     func removed() {
         var entries = Self.table([5, 5, 5, 5, 5])
         var order = KeyOrder()
@@ -78,7 +78,7 @@ struct KeyOrderTests {
         expect(order.isEmpty, is: true)
     }
 
-    @Test("Where nothing waits, to take it out costs nothing, however many keys are held", .timeLimit(.minutes(1)))
+    @Test("Removing the entries of partitions where none waits is cheap with many held keys", .timeLimit(.minutes(1)))
     func removedOfMany() {
         var entries = Self.table((UInt64(1)...10_001).map { min($0, 10_000) })
         var order = KeyOrder()
@@ -92,7 +92,7 @@ struct KeyOrderTests {
         expect(next, is: 0)
     }
 
-    @Test("They are as lists would have them", arguments: 1...6)
+    @Test("The order of keys matches a model of lists", arguments: 1...6)
     func model(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var entries = EntryTable(capacity: 30)

@@ -11,7 +11,7 @@ struct OutputRetryTests {
 
     private let now = Instant.past + .seconds(1)
 
-    /// All that may be sent by now, in its order, as sent.
+    /// Sends every output that may be sent by then, and returns them in order.
     private func sendAll(_ retry: inout Retry, _ now: Instant) -> [String] {
         var sent: [String] = []
         while let next = retry.next(now: now) {
@@ -21,7 +21,7 @@ struct OutputRetryTests {
         return sent
     }
 
-    @Test("While all is acknowledged nothing is held")
+    @Test("While all outputs are acknowledged nothing is held")
     func acknowledged() {
         var retry = Retry()
         retry.published()
@@ -32,11 +32,11 @@ struct OutputRetryTests {
         expect(retry.outstanding, is: 0)
     }
 
-    @Test("What comes back is sent again in its order when all is answered, and what was held after it")
+    @Test("Returned outputs are sent again in order once all are answered, held ones after them")
     func again() {
         var retry = Retry()
         for _ in 1...3 { retry.published() }
-        // The second is told before the first.
+        // The second is reported before the first.
         expect(retry.answered(2, .unavailable(reason: ""), "two", sequence: 2), is: .again)
         #expect(!retry.isIdle)
         retry.hold("four", tag: 4, now: now)
@@ -46,7 +46,7 @@ struct OutputRetryTests {
         expect(retry.answered(3, nil, nil, sequence: 3), is: .done)
         #expect(retry.isCollected)
         retry.collected(now: now)
-        // Its topic was away.
+        // The topic was unavailable.
         #expect(retry.next(now: now) == nil)
         let later = now + .milliseconds(100)
         expect(retry.resendsAt, is: later)
@@ -55,7 +55,7 @@ struct OutputRetryTests {
         expect(retry.outstanding, is: 3)
     }
 
-    @Test("Of a batch that is refused each is sent alone, and only the poison record is told")
+    @Test("Outputs of a refused batch are sent alone, and only the poison record fails")
     func suspects() {
         var retry = Retry()
         for _ in 1...3 { retry.published() }
@@ -75,7 +75,7 @@ struct OutputRetryTests {
         #expect(retry.next(now: now) == nil)
     }
 
-    @Test("A suspect waits for what was sent before it")
+    @Test("A suspect waits for outputs that were sent before it")
     func aloneOnly() {
         var retry = Retry()
         retry.hold("good", tag: 1, now: now)
@@ -86,7 +86,7 @@ struct OutputRetryTests {
     }
 
     @Test(
-        "A suspect that does not arrive remains one",
+        "A suspect that does not arrive remains a suspect",
         arguments: [.purged, .unavailable(reason: "")] as [OutputReport<String>.Failure])
     func lostAlone(failure: OutputReport<String>.Failure) {
         var retry = Retry()
@@ -97,7 +97,7 @@ struct OutputRetryTests {
         expect(retry.next(now: now + .milliseconds(100))?.isSuspect, is: true)
     }
 
-    @Test("Only what came back from a topic that was away waits for it")
+    @Test("Only outputs that an unavailable topic returned wait before they are sent again")
     func pause() {
         var retry = Retry()
         retry.published()
@@ -110,7 +110,7 @@ struct OutputRetryTests {
         expect(retry.resendsAt, is: now + .milliseconds(100))
     }
 
-    @Test("What is not taken now stays the next; what goes nowhere is passed over")
+    @Test("An output that is not taken stays next, and a skipped one is dropped")
     func notTaken() {
         var retry = Retry()
         retry.hold("one", tag: 1, now: now)
@@ -123,7 +123,7 @@ struct OutputRetryTests {
         #expect(retry.isIdle)
     }
 
-    @Test("However much is held, its order stays")
+    @Test("Held outputs keep their order, however many they are")
     func long() {
         var retry = Retry()
         let all = (1...500).map { "\($0)" }
@@ -135,7 +135,7 @@ struct OutputRetryTests {
 
     private final class Bytes: Sendable {}
 
-    @Test("Nothing is kept of what was sent")
+    @Test("An output that was sent is not retained")
     func sentBytes() {
         var retry = OutputRetry<Bytes>()
         weak var bytes: Bytes?

@@ -4,8 +4,8 @@ import PushmillStores
 
 @testable import PushmillEngine
 
-/// The ports of a shard that a test steers step by step: nothing comes but what the test puts here, time stands still
-/// until it is set, and everything that the shard asks for is written down.
+/// Ports of a shard that a test drives step by step. Only what the test puts here arrives, time moves only if the test
+/// sets it, and everything that the shard asks for is recorded.
 final class ScriptedPorts: ShardPorts {
     struct Message: LentMessage {
         var topic: UInt32 = 0
@@ -23,7 +23,7 @@ final class ScriptedPorts: ShardPorts {
         var isLetter = false
     }
 
-    /// What the shard has asked for, in its order.
+    /// What the shard has asked for, in order.
     enum Call: Equatable {
         case acceptAssignment
         case read([Position])
@@ -53,10 +53,10 @@ final class ScriptedPorts: ShardPorts {
     var now = Instant.past + .seconds(1000)
     var wallClock: Int64 = 1_700_000_000_000
     private(set) var calls: [Call] = []
-    /// For its turn, in nanoseconds, by offset.
+    /// How long each message waited for its turn: nanoseconds by offset.
     private(set) var waited: [Int64: UInt64] = [:]
 
-    // What is to come.
+    // What the shard will get.
     var events: [ConsumerEvent] = []
     var messages: [Message] = []
     var reports: [OutputReport<Output>] = []
@@ -67,7 +67,7 @@ final class ScriptedPorts: ShardPorts {
 
     // How calls are answered.
     var chain: (_ message: Message, _ now: Instant) -> ChainStep = { _, _ in .ended(.output) }
-    /// Of a stage that has ended, or was given up.
+    /// The result of a stage that has ended, or was abandoned.
     var stageResult = ChainStep.ended(.output)
     var publishing: (Output) -> PublishStep = { _ in .queued }
     var changePublishing = PublishStep.queued
@@ -78,10 +78,10 @@ final class ScriptedPorts: ShardPorts {
     var hasProducerFailed = false
     var isJoining = false
     var hasLeft = false
-    /// Each partition's, for as long as the test lasts.
+    /// The disk of each partition, kept for the whole test.
     var disks: [TopicPartition: MemoryDisk] = [:]
 
-    // What is out.
+    // What the shard has done.
     private(set) var sent: [(tag: UInt64, output: Output)] = []
     private(set) var sentChanges: [(tag: UInt64, key: String, value: String)] = []
     private(set) var released: [Int64] = []
@@ -236,7 +236,7 @@ final class ScriptedPorts: ShardPorts {
     func publishChange(
         partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
     ) -> PublishStep {
-        // The key is the recipient's, behind its length.
+        // The key is the recipient, after its length.
         let name = String(decoding: key.dropFirst(4), as: UTF8.self)
         let text = value.map { String(decoding: $0, as: UTF8.self) } ?? ""
         calls.append(.publishChange(key: name, value: text, timestamp: timestamp))

@@ -26,9 +26,9 @@ final class ScriptedShard {
     var commitNumber: UInt32 { shard.checkpoint.number }
     var revocationDeadline: Instant? { shard.revocation?.deadline }
     var mayHaveMoreCounts: Bool { shard.restore.mayHaveMore }
-    /// Records whose outputs were refused that are still known.
+    /// How many records with refused outputs are still known.
     var refusals: Int { shard.suspects.count + shard.poisonRecords.count }
-    /// Bytes for the counts of each partition.
+    /// The budget for the counts of each partition, in bytes.
     var countBudgets: [Int?] { shard.partitions.indices.map { shard.partitions[$0].counts?.value.budget } }
 
     static func place(_ partition: Int32 = 0) -> TopicPartition { TopicPartition("events", partition) }
@@ -37,13 +37,13 @@ final class ScriptedShard {
         Position(place(partition), offset: offset)
     }
 
-    /// What the group has committed, as a shard writes it.
+    /// A committed position with its metadata, as a shard writes it.
     static func commit(_ offset: Int64, of partition: Int32 = 0) -> Position {
         let metadata = OffsetMetadata(base: offset, completed: []).encoded().text
         return Position(place(partition), offset: offset, metadata: metadata)
     }
 
-    /// Gives when the shard is to turn again.
+    /// Returns when the shard is to turn again.
     @discardableResult
     func turn(after time: Duration = .zero) -> Instant {
         ports.now = ports.now + time
@@ -52,14 +52,14 @@ final class ScriptedShard {
 
     func giveUp() { shard.giveUp() }
 
-    /// Does one turn; gives what was asked for in it.
+    /// Does one turn, and returns what the shard asked for in it.
     func callsOfTurn(after time: Duration = .zero) -> [Call] {
         _ = ports.takeCalls()
         turn(after: time)
         return ports.takeCalls()
     }
 
-    /// Until these partitions are read, from where the group has committed them.
+    /// Turns until these partitions are read, from this committed offset.
     func begin(_ partitions: Range<Int32> = 0..<1, at offset: Int64 = 0) {
         ports.events = [.assigned(partitions.map { Self.place($0) })]
         turn()
@@ -72,7 +72,7 @@ final class ScriptedShard {
         _ = ports.takeCalls()
     }
 
-    /// Puts so many records at the partition's end.
+    /// Appends this many records to the partition.
     func deliver(_ count: Int = 1, of partition: Int32 = 0, to recipient: String = "anna") {
         for _ in 0..<count {
             let offset = tail[partition, default: 0]
@@ -82,7 +82,7 @@ final class ScriptedShard {
         }
     }
 
-    /// Messages of these offsets wait for a stage, for so long; of the others this becomes at once.
+    /// Messages at these offsets wait for a stage, for that time at most. All others end at once, at that destination.
     func suspend(
         _ offsets: Set<Int64>, for time: Duration = .seconds(1), others: Verdict.Destination = .output
     ) {
@@ -91,13 +91,13 @@ final class ScriptedShard {
         }
     }
 
-    /// All that was sent is stored.
+    /// Everything that was sent is reported as stored.
     func acknowledge() {
         for (tag, _) in ports.takeSent() { ports.reports.append(OutputReport(tag: tag)) }
     }
 
-    /// Changes of counts that were sent are stored, from this offset of each partition's changelog on; so many of them,
-    /// or all.
+    /// Count changes that were sent are reported as stored, from this offset of each partition's changelog on: this
+    /// many of them, or all.
     func acknowledgeChanges(_ count: Int = .max, at offset: Int64 = 0) {
         var next: [Int32: Int64] = [:]
         for change in ports.takeSentChanges().prefix(count) {
@@ -107,33 +107,33 @@ final class ScriptedShard {
         }
     }
 
-    /// None of what was sent is stored.
+    /// Everything that was sent is reported as failed.
     func fail(_ failure: OutputReport<ScriptedPorts.Output>.Failure) {
         for (tag, output) in ports.takeSent() {
             ports.reports.append(OutputReport(tag: tag, failure: failure, returned: output))
         }
     }
 
-    /// Does one turn; gives the offsets of the outputs that were published in it.
+    /// Does one turn, and returns the offsets of the outputs that were published in it.
     func published(after time: Duration = .zero) -> [Int64] {
         callsOfTurn(after: time).compactMap { if case .publish(let output) = $0 { output.offset } else { nil } }
     }
 
-    /// Does one turn; gives the positions of its commit.
+    /// Does one turn, and returns the positions of its commit.
     func committed(after time: Duration = .zero) -> [Position]? {
         callsOfTurn(after: time).compactMap { call -> [Position]? in
             if case .commit(let positions, _) = call { positions } else { nil }
         }.last
     }
 
-    /// The group is asked whether partitions are still this shard's, and says yes.
+    /// Does one turn. If the shard asks the group whether the partitions are still its own, the group says yes.
     func confirm() {
         for case .commit(_, let number) in callsOfTurn() where number > 1 << 31 {
             ports.events.append(.commitEnded(number: number, .accepted))
         }
     }
 
-    /// The group takes the commit that is under way.
+    /// The group answers the commit that is under way.
     func acceptCommit(_ outcome: CommitAnswer = .accepted) {
         ports.events.append(.commitEnded(number: commitNumber, outcome))
     }
@@ -143,7 +143,7 @@ final class ScriptedShard {
 extension ScriptedShard {
     typealias ReplicaEntry = (event: ChangelogEvent, key: [UInt8], value: [UInt8])
 
-    /// Whose messages count one each.
+    /// A shard whose messages add one each to a count.
     static func counting(_ change: (inout ShardSettings) -> Void = { _ in }) -> ScriptedShard {
         let shard = ScriptedShard {
             $0.counts = true
@@ -171,14 +171,14 @@ extension ScriptedShard {
         (.end(partition: partition, offset: offset, isWhole: isWhole), [], [])
     }
 
-    /// Until its counts are asked for.
+    /// Up to the turn in which the shard asks for the partition's counts.
     func assign(_ partition: Int32 = 0, at offset: Int64 = 0) {
         ports.events = [.assigned([Self.place(partition)])]
         turn()
         ports.events = [.committed([Self.commit(offset, of: partition)])]
     }
 
-    /// One message of each, up to where its count is stored, from this offset of the changelog on.
+    /// One message for each recipient, up to where its count is stored, from this offset of the changelog on.
     func count(_ recipients: [String] = ["anna"], of partitions: Range<Int32> = 0..<1, at offset: Int64 = 0) {
         for partition in partitions { for recipient in recipients { deliver(of: partition, to: recipient) } }
         turn()
@@ -190,6 +190,6 @@ extension ScriptedShard {
 }
 
 extension [ScriptedPorts.Call] {
-    /// What was told, of all that was asked for.
+    /// The news among these calls.
     var told: [ShardNews] { compactMap { if case .tell(let news) = $0 { news } else { nil } } }
 }

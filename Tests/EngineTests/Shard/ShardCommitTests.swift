@@ -16,7 +16,7 @@ struct ShardCommitTests {
         shard.acknowledge()
     }
 
-    @Test("One follows another after the interval")
+    @Test("A commit follows the previous one after the interval")
     func interval() {
         let shard = Shard()
         shard.begin()
@@ -30,7 +30,7 @@ struct ShardCommitTests {
         expect(shard.committed(after: .milliseconds(1))?.map(\.offset), is: [2])
     }
 
-    @Test("What is done does not wait for the interval where there is no room for another message")
+    @Test("A full shard commits without waiting for the interval")
     func full() {
         let shard = Shard { $0.maxInFlight = 3 }
         shard.begin()
@@ -45,7 +45,7 @@ struct ShardCommitTests {
         expect(shard.committed()?.map(\.offset), is: [3])
     }
 
-    @Test("What was refused of a commit is committed again, and what was taken is not")
+    @Test("Only the partitions that were refused in a commit are committed again")
     func partly() {
         let shard = Shard { $0.maxInFlight = 2 }
         shard.begin(0..<2)
@@ -58,7 +58,7 @@ struct ShardCommitTests {
         expect(shard.committed(after: .milliseconds(20))?.map(\.partition.partition), is: [1])
     }
 
-    @Test("A commit to be tried again is, and all is committed once more in case the first one comes late")
+    @Test("A commit is retried, and all is committed again later, in case the first arrives late")
     func again() {
         let shard = Shard()
         shard.begin()
@@ -79,7 +79,7 @@ struct ShardCommitTests {
         #expect(shard.committed(after: .seconds(10)) == nil)
     }
 
-    @Test("A group that puts commits off for half a minute has failed, and each half a minute once more")
+    @Test("A group that keeps postponing commits is reported every half minute")
     func putOff() {
         let shard = Shard()
         shard.begin()
@@ -94,7 +94,7 @@ struct ShardCommitTests {
         expect(told, is: Array(repeating: ShardNews.commitFailed(reason: KafkaError.unanswered.name), count: 2))
     }
 
-    @Test("One that is not answered is given up, and made again with what is done by then")
+    @Test("An unanswered commit is abandoned, and made again with what is done by then")
     func unanswered() {
         let shard = Shard()
         shard.begin()
@@ -110,7 +110,7 @@ struct ShardCommitTests {
         expect(shard.committed()?.map(\.offset), is: [2])
     }
 
-    @Test("One that is not answered is made again though nothing more is done")
+    @Test("An unanswered commit is made again even if nothing more is done")
     func unansweredAlone() {
         let shard = Shard()
         shard.begin()
@@ -119,7 +119,7 @@ struct ShardCommitTests {
         expect(shard.committed(after: .milliseconds(1500))?.map(\.offset), is: [1])
     }
 
-    @Test("What is done is committed while later counts are on their way")
+    @Test("Finished messages are committed while later counts are in flight")
     func whileCounting() {
         let shard = Shard.counting()
         shard.begin()
@@ -147,7 +147,7 @@ struct ShardCommitTests {
         expect(shard.callsOfTurn(after: .milliseconds(1)).count, is: 2)
     }
 
-    @Test("While the group is joined anew nothing is asked of it")
+    @Test("During a rejoin of the group the shard commits nothing")
     func joining() {
         let shard = Shard()
         shard.begin()
@@ -158,7 +158,7 @@ struct ShardCommitTests {
         expect(shard.committed(after: .milliseconds(50))?.map(\.offset), is: [1])
     }
 
-    @Test("What does not fit into a commit's metadata is told")
+    @Test("Completed offsets that do not fit into a commit's metadata are reported")
     func cut() {
         let shard = Shard {
             $0.metadataLimit = 64

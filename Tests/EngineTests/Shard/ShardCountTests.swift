@@ -11,7 +11,7 @@ struct ShardCountTests {
     private typealias Shard = ScriptedShard
     private let place = ScriptedShard.place()
 
-    @Test("A partition is read when its counts have been, and no sooner")
+    @Test("A partition is read only after its counts are restored")
     func restored() {
         let shard = Shard.counting()
         shard.assign()
@@ -21,7 +21,7 @@ struct ShardCountTests {
         expect(shard.turn(), is: shard.ports.now + .milliseconds(50))
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1, isWhole: false)]
         expect(shard.callsOfTurn(), is: [.tell(.changelogHeldUp(partition: 0, offset: 1))])
-        // What a batch leaves is nobody's to wake for.
+        // Nothing wakes the shard for what a batch leaves.
         #expect(shard.mayHaveMoreCounts)
         shard.ports.replica = [Shard.end(2)]
         expect(
@@ -41,7 +41,7 @@ struct ShardCountTests {
             ])
     }
 
-    @Test("An event that counts is done when the changelog has its count")
+    @Test("A counted event is done when the changelog has its count")
     func counted() {
         let shard = Shard.counting { $0.maxInFlight = 1000 }
         shard.begin()
@@ -64,7 +64,7 @@ struct ShardCountTests {
         expect(shard.figures.partitions.map(\.oldest), is: [nil])
     }
 
-    @Test("Changes do not wait for a longer interval, nor where there is no room for another message")
+    @Test("Changes wait no longer than the checkpoint interval, and not at all in a full shard")
     func changesDue() {
         let short = Shard.counting { $0.checkpointInterval = .milliseconds(7) }
         short.begin()
@@ -83,7 +83,7 @@ struct ShardCountTests {
         }
     }
 
-    @Test("The producer that takes no change is asked again after 5 ms")
+    @Test("A change that the producer does not take is tried again after 5 ms")
     func changesLater() {
         let shard = Shard.counting()
         shard.begin()
@@ -101,7 +101,7 @@ struct ShardCountTests {
         expect(shard.committed()?.map(\.offset), is: [1])
     }
 
-    @Test("A change that brokers refuse is told, and sent again after a while with its event's time")
+    @Test("A change that brokers refuse is reported, and sent again with its event's timestamp")
     func changesRefused() {
         let shard = Shard.counting()
         shard.begin()
@@ -130,7 +130,7 @@ struct ShardCountTests {
         expect(shard.committed(after: .milliseconds(20))?.map(\.offset), is: [2])
     }
 
-    @Test("A change whose topic takes nothing, as where it is not allowed, is told, and sent again as it was")
+    @Test("A change whose topic is unavailable is reported, and sent again unchanged")
     func changesUnavailable() {
         let shard = Shard.counting()
         shard.begin()
@@ -149,7 +149,7 @@ struct ShardCountTests {
         expect(shard.committed()?.map(\.offset), is: [1])
     }
 
-    @Test("One that the producer itself refuses waits as well")
+    @Test("A change that the producer itself refuses is also sent again later")
     func changesRefusedAtOnce() {
         let shard = Shard.counting()
         shard.begin()
@@ -186,7 +186,7 @@ struct ShardCountTests {
     }
 
     @Test(
-        "A partition that goes takes back what waits in the producer only where something of its own does",
+        "A lost partition purges the producer's queue only if changes of its own wait",
         arguments: 0...1)
     func purges(partition: Int32) {
         let shard = Shard.counting()
@@ -201,7 +201,7 @@ struct ShardCountTests {
         )
         shard.ports.events = [.lost([Shard.place(partition)])]
         expect(shard.callsOfTurn().contains(.purge(all: false)), is: (partition == 1))
-        // The next one of the same number is not purged for what the one before has left.
+        // The next partition with the same index is not purged for what the previous one left.
         shard.acknowledgeChanges(at: 8)
         shard.ports.events = [.assigned([Shard.place(7)])]
         shard.turn()
@@ -209,7 +209,7 @@ struct ShardCountTests {
         #expect(!shard.callsOfTurn().contains(.purge(all: false)))
     }
 
-    @Test("What an owner wrote behind its successor's back is put right before anything is committed")
+    @Test("A stale count that a former owner wrote is corrected before anything is committed")
     func rewritten() {
         let shard = Shard.counting()
         shard.assign()
@@ -223,7 +223,7 @@ struct ShardCountTests {
         expect(shard.committed(after: .milliseconds(20))?.map(\.offset), is: [5])
     }
 
-    @Test("Where somebody has written into the changelog since it was read, it is looked at again, and put right")
+    @Test("If somebody else wrote to the changelog, it is read again and corrected")
     func writtenSince() {
         let shard = Shard.counting()
         shard.begin()
@@ -255,7 +255,7 @@ struct ShardCountTests {
         #expect(!shard.callsOfTurn().contains(.stop(place)))
     }
 
-    @Test("What is none of ours in the changelog is told, and another log is read from its beginning")
+    @Test("A malformed changelog record is reported, and a recreated changelog is read from its beginning")
     func strange() {
         let shard = Shard.counting()
         shard.assign()
@@ -271,7 +271,7 @@ struct ShardCountTests {
         expect(shard.callsOfTurn(), is: [.replicate([start]), .tell(.restoring([0]))])
     }
 
-    @Test("A changelog that does not answer holds up all for a second, and its partition once that has much to tell")
+    @Test("A silent changelog holds up all for a second, and its partition after 5,000 changes")
     func changelogAway() {
         let shard = Shard.counting { $0.maxInFlight = 8 }
         shard.begin(0..<2)
@@ -302,7 +302,7 @@ struct ShardCountTests {
         #expect(shard.callsOfTurn().contains(.read([Shard.position(5016)])))
     }
 
-    @Test("Beside what a changelog does not take as much is in flight as ever", arguments: [(8, 8), (1_100, 1_000)])
+    @Test("Changes that wait for a late changelog take no room from messages", arguments: [(8, 8), (1_100, 1_000)])
     func besideLate(room: Int, count: Int) {
         let shard = Shard.counting { $0.maxInFlight = room }
         shard.begin()

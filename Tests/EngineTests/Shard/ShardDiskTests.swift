@@ -11,7 +11,7 @@ struct ShardDiskTests {
     private typealias Shard = ScriptedShard
     private let place = ScriptedShard.place()
 
-    @Test("What the changelog has is on the disk after ten seconds, or when the partition is given back")
+    @Test("Stored counts are on the disk after ten seconds, or when the partition is given back")
     func writtenBehind() throws {
         let shard = Shard.counting()
         shard.begin()
@@ -36,7 +36,7 @@ struct ShardDiskTests {
         expect(disk.position?.offset, is: 1)
     }
 
-    @Test("A disk that cannot be read is told, and counts are restored anew")
+    @Test("A disk that cannot be read is reported, and counts are restored again")
     func diskFails() throws {
         let shard = Shard.counting()
         shard.begin()
@@ -56,7 +56,7 @@ struct ShardDiskTests {
         #expect((0..<2).flatMap { _ in shard.callsOfTurn() }.told.contains(.reading([place])))
     }
 
-    @Test("What was done before a disk has failed stays done: nothing older is committed when the partition goes")
+    @Test("After a disk failure, nothing older is committed when the partition is revoked")
     func drainedAfterFailure() throws {
         let shard = Shard.counting()
         shard.begin(0..<2)
@@ -85,7 +85,7 @@ struct ShardDiskTests {
         expect(offsets, is: [1])
     }
 
-    @Test("A disk that cannot be written is told, and written later")
+    @Test("A disk that cannot be written is reported, and written later")
     func diskFull() throws {
         let shard = Shard.counting()
         shard.begin()
@@ -101,7 +101,7 @@ struct ShardDiskTests {
         expect(disk.rows.count, is: 1)
     }
 
-    @Test("A disk that another owner has taken has not failed, and is opened anew")
+    @Test("A disk that another owner has taken is opened again, and not reported as failed")
     func diskTaken() throws {
         let shard = Shard.counting()
         shard.begin()

@@ -5,16 +5,16 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("The end of a shard")
+@Suite("Shutdown of a shard")
 struct ShardEndTests {
     private typealias Shard = ScriptedShard
 
-    /// Turns until nothing more is asked for; gives what was.
+    /// Turns six times, and returns what the shard asked for.
     private func rest(of shard: ScriptedShard) -> [ScriptedPorts.Call] {
         (0..<6).flatMap { _ in shard.callsOfTurn() }
     }
 
-    /// One of 20 seconds' grace that was told to end, and has published an output that is not answered.
+    /// A shard with 20 seconds' grace that was told to end and has published an output that is not answered.
     private func told() -> ScriptedShard {
         let shard = Shard { $0.shutdownGrace = .seconds(20) }
         shard.begin()
@@ -25,7 +25,7 @@ struct ShardEndTests {
         return shard
     }
 
-    @Test("Who has nothing in flight commits what is left, leaves, and has ended when the group knows")
+    @Test("A shard with nothing in flight leaves the group, and ends once it has left")
     func idle() {
         let shard = Shard()
         shard.begin()
@@ -40,7 +40,7 @@ struct ShardEndTests {
         #expect(shard.hasEnded)
     }
 
-    @Test("What is in flight is finished and committed, and nothing new is taken")
+    @Test("A shard that ends finishes and commits what is in flight, and takes nothing new")
     func finishes() {
         let shard = Shard()
         shard.begin()
@@ -57,7 +57,7 @@ struct ShardEndTests {
         expect(shard.ports.messages.count, is: 1)
     }
 
-    @Test("A shard that is given up gives its records back, and what its partitions needed")
+    @Test("A shard that is given up releases its records and what its partitions needed")
     func givenUp() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -73,7 +73,7 @@ struct ShardEndTests {
         expect(shard.figures.inFlight, is: 0)
     }
 
-    @Test("Four fifths of the grace are for finishing; what is unpublished then is dropped")
+    @Test("What is unpublished after four fifths of the grace is dropped")
     func giveUp() {
         let shard = Shard { $0.shutdownGrace = .seconds(20) }
         shard.begin()
@@ -104,11 +104,11 @@ struct ShardEndTests {
         #expect(shard.hasEnded)
     }
 
-    @Test("What is given up is not counted by looking at its changelog again")
+    @Test("Messages that are given up at the end do not make the shard reread its changelog")
     func givenUpCount() {
         let shard = Shard.counting { $0.shutdownGrace = .seconds(20) }
         shard.begin()
-        // Somebody else's record stands between the two.
+        // A foreign record is between the two.
         for (recipient, offset) in [("bert", Int64(0)), ("anna", 2)] {
             shard.deliver(to: recipient)
             shard.turn()
@@ -127,7 +127,7 @@ struct ShardEndTests {
         #expect(!rest(of: shard).contains { if case .replicate = $0 { true } else { false } })
     }
 
-    @Test("An answer or a commit that does not come ends with its share of the grace")
+    @Test("A shard that ends waits for answers until a tenth of the grace is left")
     func bounds() {
         let shard = told()
         shard.turn(after: .seconds(8))
@@ -138,7 +138,7 @@ struct ShardEndTests {
         expect(rest(of: shard), is: [.tell(.leftUnfinished(1)), .leave])
     }
 
-    /// One of 20 seconds' grace that was told to end while three counts are on their way to the changelog.
+    /// A shard with 20 seconds' grace that was told to end while three counts are in flight to the changelog.
     private func toldWithChanges() -> ScriptedShard {
         let shard = Shard.counting { $0.shutdownGrace = .seconds(20) }
         shard.begin()
@@ -152,7 +152,7 @@ struct ShardEndTests {
         return shard
     }
 
-    @Test("Counts that no changelog takes are waited for five seconds")
+    @Test("A shard that ends waits five seconds for counts that no changelog takes")
     func countsBound() {
         let shard = toldWithChanges()
         expect(shard.callsOfTurn(after: .milliseconds(4_999)), is: [])
@@ -161,7 +161,7 @@ struct ShardEndTests {
         #expect(rest(of: shard).contains(.leave))
     }
 
-    @Test("As long as the changelog takes counts, they are waited for until a tenth of the grace is left")
+    @Test("A shard that ends waits longer for counts while the changelog takes some")
     func countsGoOn() {
         let shard = toldWithChanges()
         shard.turn(after: .milliseconds(4_480))
@@ -177,7 +177,7 @@ struct ShardEndTests {
         #expect(rest(of: shard).contains(.leave))
     }
 
-    @Test("What may have been undone by a late commit is committed once more before it leaves")
+    @Test("A shard that ends repeats a commit that a late one may have undone")
     func commitsAgain() {
         let shard = Shard()
         shard.begin()
@@ -198,7 +198,7 @@ struct ShardEndTests {
         expect(rest(of: shard), is: [.leave])
     }
 
-    @Test("The last commit has until a twentieth of the grace is left")
+    @Test("The last commit is awaited until a twentieth of the grace is left")
     func commitBound() {
         let shard = told()
         shard.acknowledge()
@@ -211,7 +211,7 @@ struct ShardEndTests {
         expect(waited, is: .seconds(19))
     }
 
-    @Test("Where the group is joined anew that is awaited, for five seconds", arguments: [true, false])
+    @Test("A shard that ends waits up to five seconds for a rejoin of the group", arguments: [true, false])
     func joining(isOver: Bool) {
         let shard = told()
         shard.acknowledge()
@@ -224,7 +224,7 @@ struct ShardEndTests {
         expect(shard.callsOfTurn(after: isOver ? .zero : .milliseconds(1)), is: [.leave])
     }
 
-    @Test("The second time it is told, it leaves at once; the third time it has ended")
+    @Test("A shard that is told to end twice leaves at once; a third time, it has ended")
     func hurry() {
         let shard = Shard()
         shard.begin()
@@ -239,7 +239,7 @@ struct ShardEndTests {
         expect(calls.first, is: .tell(.leftUnfinished(1)))
         expect(Array(calls.dropFirst()), is: entry.map { .abandon(entry: $0) } + [.leave])
         #expect(!shard.hasEnded)
-        // What the group says now is nobody's.
+        // What the group says from here on is ignored.
         shard.ports.events = [.revoked([Shard.place()]), .assigned([Shard.place(3)])]
         expect(shard.callsOfTurn(), is: [])
         expect(shard.callsOfTurn(after: .milliseconds(1_999)), is: [])
@@ -252,7 +252,7 @@ struct ShardEndTests {
         #expect(shard.hasEnded)
     }
 
-    @Test("A partition that is revoked meanwhile has what is left of the grace")
+    @Test("A partition that is revoked during shutdown has the rest of the phase")
     func revoked() {
         let shard = Shard {
             $0.shutdownGrace = .seconds(20)

@@ -4,11 +4,11 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Gaps in a shard's log, and what came from it before")
+@Suite("Gaps and known records in a shard's log")
 struct ShardGapTests {
     private typealias Shard = ScriptedShard
 
-    @Test("What is known to be done behind offsets that the log does not hold is committed")
+    @Test("Offsets that are known to be done behind a gap are committed")
     func knownBehindGap() {
         let shard = Shard()
         let metadata = OffsetMetadata(base: 0, completed: [5..<6]).encoded().text
@@ -22,7 +22,7 @@ struct ShardGapTests {
         expect(shard.committed()?.map(\.offset), is: [6])
     }
 
-    @Test("After a rebalance a gap is looked at once more, too")
+    @Test("A gap after a rebalance is checked with another seek")
     func gapAfterRebalance() {
         let shard = Shard()
         shard.begin()
@@ -35,7 +35,7 @@ struct ShardGapTests {
     }
 
     @Test(
-        "What was skipped before a seek is no gap, when what lies behind it comes in spite of the seek",
+        "Records that were skipped before a seek are no gap if later ones still come",
         arguments: [[9, 0, 5], [9, 0]] as [[Int64]])
     func skippedIsThere(skipped: [Int64]) {
         let shard = Shard()
@@ -49,22 +49,22 @@ struct ShardGapTests {
         expect(shard.published(), is: [0, 5, 9])
     }
 
-    @Test("A gap after something that may have lost records is looked at once more, and then believed")
+    @Test("A gap after a possible loss is checked with a seek, and then believed")
     func gap() {
         let shard = Shard()
         shard.begin()
         shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
         expect(shard.callsOfTurn(), is: [.seek(Shard.position(0))])
         expect(shard.ports.released, is: [5])
-        // Another one: this may not be all.
+        // Another record comes: it may not be the next one either.
         shard.ports.messages = [ScriptedPorts.Message(offset: 7)]
         expect(shard.callsOfTurn(), is: [.seek(Shard.position(0))])
         shard.ports.messages = [ScriptedPorts.Message(offset: 7), ScriptedPorts.Message(offset: 9)]
-        // Behind it nothing has come between.
+        // Nothing that may lose records happened after 7.
         expect(shard.published(), is: [7, 9])
     }
 
-    @Test("The record that was missing ends the doubt, an earlier one does not")
+    @Test("The missing record ends the doubt about a gap, and an earlier one does not")
     func gapClosed() {
         let shard = Shard()
         shard.begin(at: 10)
@@ -75,7 +75,7 @@ struct ShardGapTests {
         expect(shard.ports.released, is: [9, 12, 10, 13])
     }
 
-    @Test("What was taken already, or is known to be done, is passed over")
+    @Test("Records that were taken already, or are known to be done, are skipped")
     func known() {
         let shard = Shard()
         let metadata = OffsetMetadata(base: 0, completed: [1..<2]).encoded().text

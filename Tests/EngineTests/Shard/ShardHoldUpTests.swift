@@ -11,7 +11,7 @@ import Testing
 struct ShardHoldUpTests {
     private typealias Shard = ScriptedShard
 
-    @Test("What waits behind a stage counts for a message's deadline, what waits for brokers does not")
+    @Test("Time behind a stage counts for a message's deadline, and time behind brokers does not")
     func outage() {
         let shard = Shard.transactional()
         shard.begin()
@@ -29,7 +29,7 @@ struct ShardHoldUpTests {
         expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 }, is: true)
     }
 
-    @Test("A step of a transaction that brokers hold up makes no message late that waits behind a stage")
+    @Test("A slow step of a transaction does not make messages behind a stage late")
     func blockingStep() {
         let shard = Shard.transactional()
         shard.begin()
@@ -48,7 +48,7 @@ struct ShardHoldUpTests {
         expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 }, is: true)
     }
 
-    @Test("No message is late that waits behind a dead letter whose topic is away, however long that is")
+    @Test("Messages behind a dead letter whose topic is unavailable are never late")
     func behindLetter() {
         let shard = Shard.transactional()
         shard.begin()

@@ -6,12 +6,12 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Logs that are made anew and longer than what was counted: told by the record at the mark")
+@Suite("Recreated logs that are longer than what was counted: detected by the record at the mark")
 struct ShardLogMarkTests {
     private typealias Shard = ScriptedShard
     private let place = ScriptedShard.place()
 
-    /// The changelog has 5 for anna, counted up to 7 of a log whose record at 7 is of the time 1000.
+    /// The changelog has a count of 5 for anna, up to offset 7 of a log whose record at 7 has the timestamp 1000.
     private static var counted: [ScriptedShard.ReplicaEntry] {
         [
             Shard.record(0, "anna", "5 7"), (event: nobody(at: 1), key: [0, 0, 0, 0], value: Array("1000 7".utf8)),
@@ -23,7 +23,7 @@ struct ShardLogMarkTests {
         .record(partition: 0, offset: offset, timestamp: 500, key: nil, value: nil)
     }
 
-    /// Up to where it is to be known which log it is.
+    /// Turns until the shard has to find out which log it is.
     private static func asked(
         _ committed: Position = Shard.position(Position.none), _ range: Range<Int64> = 0..<10,
         _ changelog: [Shard.ReplicaEntry] = counted, _ change: (inout ShardSettings) -> Void = { _ in }
@@ -41,7 +41,7 @@ struct ShardLogMarkTests {
         return (shard, shard.callsOfTurn())
     }
 
-    @Test("The changelog is told each few seconds which record its log has where it was counted last")
+    @Test("Every few seconds the record that was counted last is marked in the changelog")
     func marked() {
         let shard = Shard.counting()
         shard.begin()
@@ -58,7 +58,7 @@ struct ShardLogMarkTests {
         }
     }
 
-    @Test("In a transaction the mark is part of the next one")
+    @Test("With transactions, a mark is part of the next transaction")
     func markedInTransaction() {
         let shard = Shard.counting { $0.isTransactional = true }
         shard.begin()
@@ -76,7 +76,7 @@ struct ShardLogMarkTests {
         #expect((0..<3).flatMap { _ in shard.callsOfTurn() }.contains(.transact(.commit)))
     }
 
-    @Test("Only a record that was counted at the highest offset of all is a mark", arguments: [false, true])
+    @Test("Only a record that was counted at the highest offset of all becomes a mark", arguments: [false, true])
     func onlyHighest(isHighest: Bool) {
         let shard = Shard.counting()
         shard.ports.events = [.assigned([place])]
@@ -97,7 +97,7 @@ struct ShardLogMarkTests {
         expect(shard.ports.takeSentChanges().map(\.value), is: (isHighest ? ["1000 8"] : []))
     }
 
-    @Test("Another record at the mark is of another log: counts stay, and its events count")
+    @Test("Another record at the mark means another log: counts stay, and its events count")
     func another() {
         let (shard, calls) = Self.asked()
         #expect(calls.contains(.read([Shard.position(7)])))
@@ -112,7 +112,7 @@ struct ShardLogMarkTests {
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: false)))
     }
 
-    @Test("The same record at the mark, or none any more, is of the same log", arguments: [7, 8] as [Int64])
+    @Test("The same record at the mark, or none, means the same log", arguments: [7, 8] as [Int64])
     func same(offset: Int64) {
         let (shard, _) = Self.asked()
         shard.ports.messages = [ScriptedPorts.Message(offset: offset, timestamp: offset == 7 ? 1_000 : 2_000)]
@@ -123,7 +123,7 @@ struct ShardLogMarkTests {
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: true)))
     }
 
-    @Test("What somebody else has committed is compared as well, and is where it begins")
+    @Test("With a foreign commit the log is compared as well, and begins at that offset")
     func foreign() {
         let (shard, calls) = Self.asked(Shard.position(3))
         #expect(calls.contains(.read([Shard.position(7)])))
@@ -134,7 +134,7 @@ struct ShardLogMarkTests {
     }
 
     @Test(
-        "Where somebody else has set it to begin beyond the end, the record at the mark tells which log it is",
+        "If a foreign commit is beyond the log's end, the record at the mark identifies the log",
         arguments: [false, true])
     func beyondEnd(isAnother: Bool) {
         let (shard, calls) = Self.asked(Shard.position(20)) { $0.isTransactional = true }
@@ -154,7 +154,7 @@ struct ShardLogMarkTests {
         #expect(begun.contains(.begin(offset: 0, count: 5, isCounted: !isAnother)))
     }
 
-    @Test("A log that holds nothing that was counted, or not its mark, is not compared", arguments: [0, 1, 2])
+    @Test("A log is not compared if reading begins behind the mark, or if there is none", arguments: [0, 1, 2])
     func notCompared(way: Int) {
         let unmarked = [Shard.record(0, "anna", "5 7"), Shard.end(1)]
         let (_, calls) =
@@ -167,7 +167,7 @@ struct ShardLogMarkTests {
     }
 
     @Test(
-        "A log that has lost its end is read on from behind its mark where that still stands, and begins anew where it does not",
+        "A truncated log continues behind its mark if that is still there, and else starts over",
         arguments: [(10, 1_000, 8), (10, 2_000, 0), (10, nil, 0), (7, nil, 0)] as [(Int64, Int64?, Int64)])
     func cut(end: Int64, timestamp: Int64?, from offset: Int64) {
         let (shard, _) = Self.asked(Shard.commit(12))
@@ -182,7 +182,7 @@ struct ShardLogMarkTests {
         if let timestamp { shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: timestamp)] }
         shard.turn(after: .seconds(11))
         #expect(shard.committed(after: .seconds(1)) == nil)
-        // Who comes before that is committed finds the mark as well.
+        // An owner that comes before the commit finds the mark as well.
         let mark = shard.ports.sentChanges.map(\.value)
         expect(mark, is: [offset > 0 ? "1000 7 1" : "0 0 1"])
         shard.acknowledgeChanges()
@@ -190,7 +190,7 @@ struct ShardLogMarkTests {
         expect(shard.committed(after: .milliseconds(1500))?.map(\.offset), is: [offset])
     }
 
-    @Test("A log that gives nothing from the mark on is taken for the same after a while")
+    @Test("A log that returns nothing from the mark on is taken for the same after 10 s")
     func nothing() {
         let (shard, _) = Self.asked()
         let seek = Shard.Call.seek(Shard.position(0))
@@ -200,7 +200,7 @@ struct ShardLogMarkTests {
         #expect(shard.callsOfTurn().contains(seek))
     }
 
-    @Test("After a rebalance, or where the log is cut meanwhile, all is asked again", arguments: [false, true])
+    @Test("After a rebalance or a truncation meanwhile, the offset is asked for again", arguments: [false, true])
     func again(isCut: Bool) {
         let (shard, _) = Self.asked()
         shard.ports.events = [isCut ? .outOfLog(place) : .assigned([Shard.place(1)])]
@@ -208,7 +208,7 @@ struct ShardLogMarkTests {
             shard.callsOfTurn().contains { if case .askCommitted(let all) = $0 { all.contains(place) } else { false } })
     }
 
-    /// A message of another partition is under way; of this one what its log holds is known, and what was counted.
+    /// A message of another partition is in flight. Of this partition the log's range and the counts are known.
     private static func besideAnother(_ prepare: (ScriptedShard) -> Void) -> ScriptedShard {
         let shard = Shard.counting {
             $0.reset = .earliest
@@ -227,7 +227,7 @@ struct ShardLogMarkTests {
         return shard
     }
 
-    @Test("While partitions are given back, or nothing more is taken, nothing is concluded", arguments: [false, true])
+    @Test("During a revocation or shutdown a missing record at the mark has no effect", arguments: [false, true])
     func takesNothing(isEnding: Bool) {
         let shard = Self.besideAnother { $0.suspend([0], for: .seconds(60)) }
         if !isEnding { shard.ports.events.insert(.revoked([Shard.place(1)]), at: 0) }
@@ -237,7 +237,7 @@ struct ShardLogMarkTests {
         #expect(!calls.contains(.seek(Shard.position(0))))
     }
 
-    @Test("What brokers hold up is waited for, also when that is over")
+    @Test("Time that brokers hold up does not count for the wait for the marked record")
     func heldUp() {
         let shard = Self.besideAnother { $0.ports.publishing = { _ in .later } }
         #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])))
@@ -249,7 +249,7 @@ struct ShardLogMarkTests {
         #expect(shard.callsOfTurn(after: .seconds(9)).told.contains(.logMadeAnew(place, offset: 0)))
     }
 
-    @Test("Where it begins is not committed before it is compared")
+    @Test("The start of a partition is not committed before its log is compared")
     func revoked() {
         let (shard, _) = Self.asked()
         shard.ports.events = [.revoked([place])]

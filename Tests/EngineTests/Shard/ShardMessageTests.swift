@@ -13,7 +13,7 @@ struct ShardMessageTests {
         .ended(destination)
     }
 
-    @Test("A message is published in its turn, given back, and committed when its output is stored")
+    @Test("A message is published in its turn, released, and committed once its output is stored")
     func whole() {
         let shard = Shard()
         shard.begin()
@@ -34,11 +34,11 @@ struct ShardMessageTests {
         expect(shard.figures.inFlight, is: 0)
         shard.acceptCommit()
         #expect(shard.committed() == nil)
-        // Until the group might take it for dead.
+        // The next turn comes before the group might take the shard for dead.
         expect(shard.turn(), is: shard.ports.now + .seconds(45) / 4)
     }
 
-    @Test("What is of no partition that is read is given back")
+    @Test("A message of a partition that is not read is released")
     func foreign() {
         let shard = Shard()
         shard.begin()
@@ -47,7 +47,7 @@ struct ShardMessageTests {
         expect(shard.ports.released, is: [0])
     }
 
-    @Test("One that goes nowhere is done without an output")
+    @Test("A message that goes nowhere is done without an output")
     func nowhere() {
         let shard = Shard()
         shard.begin()
@@ -57,7 +57,7 @@ struct ShardMessageTests {
         expect(shard.ports.released, is: [0])
     }
 
-    @Test("No more is taken than may be in flight, and one is in flight until it is committed")
+    @Test("A shard respects its limit in flight, and messages count until they are committed")
     func room() {
         let shard = Shard { $0.maxInFlight = 2 }
         shard.begin()
@@ -65,7 +65,7 @@ struct ShardMessageTests {
         expect(shard.published(), is: [0, 1])
         #expect(!shard.wantsRecords)
         #expect(!shard.figures.hasRoom)
-        // Only what waits for a group or a changelog is looked after.
+        // The shard turns only for the group or a changelog.
         expect(shard.turn(), is: shard.ports.now + .seconds(45) / 4)
         shard.acknowledge()
         expect(shard.published(), is: [])
@@ -76,7 +76,7 @@ struct ShardMessageTests {
         #expect(shard.wantsRecords)
     }
 
-    @Test("No more is published and not committed than a crash may repeat, besides what waits for a stage or its key")
+    @Test("At most 1,200 messages are published and not committed, besides those that wait")
     func exposed() {
         let shard = Shard { $0.maxInFlight = 5000 }
         shard.begin()
@@ -92,7 +92,7 @@ struct ShardMessageTests {
         expect(shard.published(), is: Array(1203..<1303))
     }
 
-    @Test("A shard that was full takes messages again when half of it is free, as many as it has room for")
+    @Test("A full shard takes messages again once half of its room is free")
     func half() {
         let shard = Shard { $0.maxInFlight = 4 }
         shard.begin()
@@ -109,7 +109,7 @@ struct ShardMessageTests {
         expect(shard.published(), is: [4, 5, 6])
     }
 
-    @Test("Nothing waits for others where no other can come")
+    @Test("Outputs are flushed once the shard is full")
     func flush() {
         let shard = Shard { $0.maxInFlight = 2 }
         shard.begin()
@@ -120,7 +120,7 @@ struct ShardMessageTests {
         #expect(!shard.callsOfTurn().contains(.flush))
     }
 
-    @Test("A group that takes no commit holds up messages for a second")
+    @Test("A group that accepts no commit holds up messages for a second")
     func commitsFail() {
         let shard = Shard { $0.maxInFlight = 2 }
         shard.begin()
@@ -135,7 +135,7 @@ struct ShardMessageTests {
         expect(shard.published(after: .milliseconds(1)), is: [2])
     }
 
-    @Test("A group that does not answer a commit holds up messages for a second, too")
+    @Test("A group that does not answer a commit holds up messages for a second")
     func commitsHang() {
         let shard = Shard { $0.maxInFlight = 2 }
         shard.begin()
@@ -148,7 +148,7 @@ struct ShardMessageTests {
         expect(shard.published(after: .milliseconds(1)), is: [2])
     }
 
-    @Test("No more is taken than there is room for in bytes")
+    @Test("A shard takes no more messages than its limit in bytes allows")
     func roomInBytes() {
         let shard = Shard { $0.maxInFlightBytes = 200 }
         shard.begin()
@@ -160,7 +160,7 @@ struct ShardMessageTests {
         #expect(shard.wantsRecords)
     }
 
-    @Test("What waits for its key takes its headers, too")
+    @Test("The bytes of a message that waits for its key include its headers")
     func waitingBytes() {
         let shard = Shard { $0.maxInFlightBytes = 1000 }
         shard.begin()
@@ -173,7 +173,7 @@ struct ShardMessageTests {
         expect(shard.figures.inFlightBytes, is: 100 + 100 + 700)
     }
 
-    @Test("What waits for a stage takes what is kept for it, too")
+    @Test("The bytes of a suspended message include what is kept for its stage")
     func suspendedBytes() {
         let shard = Shard { $0.maxInFlightBytes = 1000 }
         shard.ports.bytesOfSuspended = 899
@@ -191,7 +191,7 @@ struct ShardMessageTests {
         #expect(shard.figures.inFlightBytes == 0 && shard.wantsRecords)
     }
 
-    @Test("One that is larger than all the room goes alone")
+    @Test("A message that is larger than the limit runs alone")
     func large() {
         let shard = Shard { $0.maxInFlightBytes = 50 }
         shard.begin()
@@ -201,7 +201,7 @@ struct ShardMessageTests {
         expect(shard.published(), is: [1])
     }
 
-    @Test("At most 256 are taken at once, and the next ones in the same turn where they can run")
+    @Test("A turn takes at most 256 messages")
     func batches() {
         let shard = Shard { $0.maxInFlight = 1000 }
         shard.begin()
@@ -211,7 +211,7 @@ struct ShardMessageTests {
     }
 
     @Test(
-        "While a stage works on one, those wait that its order is kept with",
+        "While a message is suspended, those behind it in its order wait",
         arguments: [(.key, [2]), (.partition, []), (.none, [1, 2])] as [(ShardSettings.Ordering, [Int64])])
     func order(ordering: ShardSettings.Ordering, free: [Int64]) {
         let shard = Shard { $0.ordering = ordering }
@@ -224,7 +224,7 @@ struct ShardMessageTests {
         expect(shard.published(), is: [0] + (0..<3).filter { $0 > 0 && !free.contains($0) })
     }
 
-    @Test("What is nobody's waits for nothing, and nothing for it")
+    @Test("A message without a recipient waits for no other, and none waits for it")
     func nobody() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -237,7 +237,7 @@ struct ShardMessageTests {
         expect(shard.published(), is: [0, 0])
     }
 
-    @Test("What waits for its key has memory of its own, and what runs at once has not")
+    @Test("A message that waits for its key is copied, and one that runs at once is not")
     func ownMemory() {
         let shard = Shard()
         shard.begin()
@@ -251,7 +251,7 @@ struct ShardMessageTests {
         expect(shard.ports.released, is: [3, 1, 2])
     }
 
-    @Test("Partitions have an order of their own each")
+    @Test("Each partition has its own order")
     func partitionsApart() {
         let shard = Shard { $0.ordering = .partition }
         shard.begin(0..<2)
@@ -264,7 +264,7 @@ struct ShardMessageTests {
         expect(shard.ports.suspendedEntries.count, is: 1)
     }
 
-    @Test("Each goes on when its stage has ended, the last that there is room for too")
+    @Test("Suspended messages continue when their stages have ended, even in a full shard")
     func stagesEnd() {
         let shard = Shard { $0.maxInFlight = 2 }
         shard.begin()
@@ -276,7 +276,7 @@ struct ShardMessageTests {
         expect(shard.published().sorted(), is: [0, 1])
     }
 
-    @Test("The shard turns again when a stage is to be given up, and gives it up then and not before")
+    @Test("The shard wakes up to abandon a stage at its deadline, and not before")
     func wakeUp() {
         let shard = Shard()
         shard.begin()
@@ -291,7 +291,7 @@ struct ShardMessageTests {
         expect(shard.published(after: .milliseconds(1)), is: [0, 1])
     }
 
-    @Test("What a stage gives for an entry that has ended, or for none, says nothing")
+    @Test("A stage's result for an ended entry, or for none, is ignored")
     func lateResults() throws {
         let shard = Shard()
         shard.begin()
@@ -305,14 +305,14 @@ struct ShardMessageTests {
         expect(shard.published(), is: [])
         shard.acknowledge()
         shard.turn()
-        // Its number is another message's now.
+        // Another message has the number.
         shard.deliver()
         shard.turn()
         shard.ports.stageResults = [entry]
         expect(shard.published(), is: [])
     }
 
-    @Test("As many wait for stages as may be in flight")
+    @Test("As many messages wait for stages as may be in flight")
     func suspendedRoom() {
         let shard = Shard { $0.maxInFlight = 2 }
         shard.begin()
@@ -321,11 +321,11 @@ struct ShardMessageTests {
         shard.turn()
         expect(shard.ports.suspendedEntries.count, is: 2)
         #expect(!shard.wantsRecords)
-        // What waits for nobody but its stage is not looked after meanwhile.
+        // Messages that wait only for their stages cause no earlier turn.
         expect(shard.turn(), is: shard.ports.now + .seconds(1))
     }
 
-    @Test("What a message needs is prepared before its turn, once")
+    @Test("What a message needs is prepared once, before its turn")
     func prepared() {
         let shard = Shard { $0.maxInFlight = 64 }
         shard.begin()
@@ -340,7 +340,7 @@ struct ShardMessageTests {
         #expect(isEarly)
     }
 
-    @Test("One whose stage gives nothing lets the next of its key go")
+    @Test("A message that its stage drops lets the next one of its key run")
     func nothingOfStage() {
         let shard = Shard()
         shard.begin()
@@ -353,7 +353,7 @@ struct ShardMessageTests {
         expect(shard.ports.released, is: [1])
     }
 
-    @Test("A stage that has ended is not given up later, and its result is taken once")
+    @Test("A stage that has ended is not abandoned later, and its result is taken once")
     func resultOnce() {
         let shard = Shard()
         shard.begin()
@@ -365,7 +365,7 @@ struct ShardMessageTests {
         shard.acknowledge()
         let calls = shard.callsOfTurn(after: .seconds(1))
         #expect(!calls.contains { if case .expire = $0 { true } else { false } })
-        // It has the entry that the first one had.
+        // The next message has the entry that the first one had.
         shard.deliver()
         shard.turn()
         expect(shard.published(), is: [])

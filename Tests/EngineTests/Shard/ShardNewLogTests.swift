@@ -6,12 +6,12 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Counts, and logs that are made anew")
+@Suite("Counts and recreated logs")
 struct ShardNewLogTests {
     private typealias Shard = ScriptedShard
     private let place = ScriptedShard.place()
 
-    @Test("A changelog that was made anew is told by the time of the last record that was written to it")
+    @Test("A recreated changelog is detected by the timestamp of the last known record")
     func otherChangelog() throws {
         let shard = Shard.counting()
         shard.begin()
@@ -27,7 +27,7 @@ struct ShardNewLogTests {
         #expect(shard.callsOfTurn().told.contains(.changelogAnew(partition: 0)))
     }
 
-    @Test("The counts of a log that seems to be made anew are asked for once more before that is believed")
+    @Test("A log that seems recreated is believed to be only once its counts are read again")
     func newLog() {
         let shard = Shard.counting { $0.reset = .earliest }
         // The log ends just before what was counted last.
@@ -51,7 +51,7 @@ struct ShardNewLogTests {
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: false)))
     }
 
-    @Test("A log that is made anew where the changelog can name no later one keeps the number of the last")
+    @Test("A recreated log keeps the highest incarnation that the changelog can express")
     func lastLog() {
         let shard = Shard.counting { $0.reset = .earliest }
         shard.ports.events = [.assigned([place])]
@@ -65,7 +65,7 @@ struct ShardNewLogTests {
             calls = shard.callsOfTurn()
         }
         #expect(calls.contains(.publishChange(key: "", value: "0 0 4095", timestamp: shard.ports.wallClock)))
-        // What every reader would refuse is never written.
+        // A value that every reader would reject is never written.
         shard.deliver(12)
         shard.turn()
         shard.acknowledge()
@@ -74,7 +74,7 @@ struct ShardNewLogTests {
         expect(shard.ports.takeSentChanges().map(\.value), is: ["0 0 4095", "6 11 4095"])
     }
 
-    @Test("Counts that end where the log does are of that log")
+    @Test("Counts that end where the log does belong to that log")
     func sameLog() {
         let shard = Shard.counting { $0.reset = .earliest }
         shard.ports.events = [.assigned([place])]
@@ -90,7 +90,7 @@ struct ShardNewLogTests {
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: true)))
     }
 
-    @Test("Who was away does not ask by a partition of which the changelog is still to be told that its log is another")
+    @Test("A shard that was away confirms without a partition whose new log is not announced yet")
     func awayWithNewLog() {
         let shard = Shard.counting()
         shard.begin(0..<2, at: 5)
@@ -103,7 +103,7 @@ struct ShardNewLogTests {
         expect(shard.committed(after: .seconds(23))?.map(\.partition), is: [Shard.place(1)])
     }
 
-    @Test("Where its only partition's log is another, the changelog is told before the group is asked")
+    @Test("If the only log is a new one, the changelog is told before the group is asked")
     func awayWithOnlyNewLog() {
         let shard = Shard.counting()
         shard.begin(at: 5)
@@ -121,7 +121,7 @@ struct ShardNewLogTests {
         expect(shard.committed(after: .milliseconds(1500))?.map(\.offset), is: [0])
     }
 
-    @Test("One that goes as another takes its disk is not committed in a log of which nothing was told yet")
+    @Test("A revoked partition with a taken disk commits nothing of an unannounced new log")
     func goneWithNewLog() throws {
         let shard = Shard.counting()
         shard.begin()

@@ -9,7 +9,7 @@ import Testing
 struct ShardOutputTests {
     private typealias Shard = ScriptedShard
 
-    @Test("What is not taken for now is sent again after a while, and all behind it in its order")
+    @Test("An output that the producer does not take is tried again, and others follow in order")
     func later() {
         let shard = Shard()
         shard.begin()
@@ -17,7 +17,7 @@ struct ShardOutputTests {
         shard.ports.publishing = { _ in .later }
         let start = shard.ports.now
         expect(shard.published(), is: [0])
-        // Once more in the next turn, then each 5 ms.
+        // Tried again in the next turn, then every 5 ms.
         expect(shard.published(after: .milliseconds(1)), is: [0])
         #expect(!shard.figures.canPublish)
         expect(shard.turn(), is: start + .milliseconds(6))
@@ -35,7 +35,7 @@ struct ShardOutputTests {
         expect(shard.committed()?.map(\.offset), is: [2])
     }
 
-    @Test("What was not taken is sent again a millisecond later at the soonest")
+    @Test("An output that was not taken is tried again after a millisecond at the earliest")
     func laterAtOnce() {
         let shard = Shard()
         shard.begin()
@@ -44,7 +44,7 @@ struct ShardOutputTests {
         expect(shard.turn(), is: shard.ports.now + .milliseconds(1))
     }
 
-    @Test("What a stage gives while others are held waits behind them")
+    @Test("The output of a suspended message waits behind outputs that are held")
     func resultBehindHeld() {
         let shard = Shard()
         shard.begin()
@@ -59,7 +59,7 @@ struct ShardOutputTests {
         expect(shard.published(after: .milliseconds(5)), is: [1, 0])
     }
 
-    @Test("What comes back twice keeps its order")
+    @Test("Outputs that are returned twice keep their order")
     func returnedTwice() {
         let shard = Shard()
         shard.begin()
@@ -72,7 +72,7 @@ struct ShardOutputTests {
         }
     }
 
-    @Test("What comes back stops all others, and is sent again in its order when everything is answered")
+    @Test("A returned output stops all others until everything is answered, then all go in order")
     func returned() {
         let shard = Shard()
         shard.begin()
@@ -96,7 +96,7 @@ struct ShardOutputTests {
         expect(shard.committed()?.map(\.offset), is: [4])
     }
 
-    @Test("However many come back at once, what waits behind them is taken back once")
+    @Test("The producer's queue is purged once, however many outputs are returned together")
     func purgedOnce() {
         let shard = Shard()
         shard.begin()
@@ -106,7 +106,7 @@ struct ShardOutputTests {
         expect(shard.callsOfTurn().filter { $0 == .purge(all: false) }.count, is: 1)
     }
 
-    @Test("Of a batch that is refused only the poison record becomes a dead letter")
+    @Test("Only the poison record of a refused batch becomes a dead letter")
     func poison() throws {
         let shard = Shard()
         shard.begin()
@@ -120,19 +120,19 @@ struct ShardOutputTests {
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.tell(.outputRefused(Shard.place(), offset: 1, reason: "bad"))))
         #expect(calls.contains(.askLetter(Shard.position(1), reason: "bad", isNameOnly: false)))
-        // The last one went alone: that nothing waits any more is told when it is answered.
+        // The last one was sent alone: only with its answer do outputs go on.
         #expect(calls.contains(.tell(.outputsGoOn)))
         let letter = ScriptedPorts.Output(partition: 0, offset: 1, isLetter: true)
         shard.ports.letters = [(try #require(shard.ports.askedLetters.first), letter)]
         expect(shard.callsOfTurn(), is: [.publish(letter), .flush])
-        // Even that is refused: the next one only names the message.
+        // The letter is refused as well: the next one only names the message.
         shard.fail(.refused(reason: "worse"))
         #expect(shard.callsOfTurn().contains(.publish(letter)))
         shard.fail(.refused(reason: "worse"))
         #expect(shard.callsOfTurn().contains(.askLetter(Shard.position(1), reason: "worse", isNameOnly: true)))
     }
 
-    @Test("What the producer never takes becomes a dead letter at once")
+    @Test("An output that the producer refuses becomes a dead letter at once")
     func tooLarge() {
         let shard = Shard()
         shard.begin()
@@ -152,7 +152,7 @@ struct ShardOutputTests {
         expect(shard.committed()?.map(\.offset), is: [2])
     }
 
-    @Test("What was held, and is never taken when its turn comes, becomes a dead letter then")
+    @Test("A held output that the producer refuses in its turn becomes a dead letter")
     func heldAndTooLarge() {
         let shard = Shard()
         shard.begin()
@@ -165,7 +165,7 @@ struct ShardOutputTests {
         #expect(calls.contains(.askLetter(Shard.position(0), reason: "too large", isNameOnly: false)))
     }
 
-    @Test("Of a refused output the badge was counted, and of a refused dead letter not", arguments: [true, false])
+    @Test("A refused output's badge was counted, and a refused dead letter's was not", arguments: [true, false])
     func counted(isOutput: Bool) {
         let shard = Shard()
         shard.begin()
@@ -187,7 +187,7 @@ struct ShardOutputTests {
         #expect(other.callsOfTurn().contains(.refuseCurrent(reason: "bad", isCounted: isOutput)))
     }
 
-    @Test("A dead letter that only names its message, and is not taken, waits ten seconds")
+    @Test("A refused dead letter that only names its message waits ten seconds")
     func nameOnly() throws {
         let shard = Shard()
         shard.begin()
@@ -229,7 +229,7 @@ struct ShardOutputTests {
         expect(shard.published(), is: [0])
     }
 
-    @Test("A producer that has failed is replaced when all is answered, and what it had goes by the next one")
+    @Test("A failed producer is replaced once all is answered, and the next one sends its outputs")
     func replaced() {
         let shard = Shard()
         shard.begin()
@@ -256,7 +256,7 @@ struct ShardOutputTests {
         #expect(shard.figures.canPublish)
     }
 
-    @Test("What a failed producer gave back goes by the next one at once")
+    @Test("Outputs that a failed producer returned are sent by the next one at once")
     func replacedAtOnce() {
         let shard = Shard()
         shard.begin()
@@ -283,7 +283,7 @@ struct ShardOutputTests {
         #expect(shard.callsOfTurn(after: .milliseconds(20)).contains(.replaceProducer))
     }
 
-    @Test("An answer to what is not out, or comes twice, says nothing")
+    @Test("A report of an unknown output, or a second one, is ignored")
     func strangeAnswers() {
         let shard = Shard()
         shard.begin()

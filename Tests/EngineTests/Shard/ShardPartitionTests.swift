@@ -5,29 +5,29 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Partitions that come to a shard")
+@Suite("Partitions that are assigned to a shard")
 struct ShardPartitionTests {
     private typealias Shard = ScriptedShard
     private let place = ScriptedShard.place()
 
-    @Test("What the group has committed is asked for, and the partition read from there")
+    @Test("A shard asks for the committed offset, and reads the partition from there")
     func begins() {
         let shard = Shard()
         expect(shard.turn(), is: .never)
         shard.ports.events = [.assigned([place])]
         expect(shard.callsOfTurn(), is: [.tell(.assigned([place])), .acceptAssignment, .askCommitted([place])])
-        // A quarter of the session: who does not look for so long is taken to have been away.
+        // A quarter of the session timeout: a shard that makes no turn for half of it counts as having been away.
         expect(shard.turn(), is: shard.ports.now + .milliseconds(11_250))
         expect(shard.callsOfTurn(after: .milliseconds(14_999)), is: [])
         expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askCommitted([place])])
         shard.ports.events = [.committed([Shard.commit(7)])]
         expect(shard.callsOfTurn(), is: [.read([Shard.position(7)]), .tell(.reading([place]))])
-        // Told twice.
+        // The answer and the assignment come again.
         shard.ports.events = [.committed([Shard.commit(3)]), .assigned([place])]
         expect(shard.callsOfTurn(), is: [.tell(.assigned([place])), .acceptAssignment, .seek(Shard.position(7))])
     }
 
-    @Test("What else it needs is waited for")
+    @Test("A partition is read once everything else that it needs is prepared")
     func prepared() {
         let shard = Shard()
         shard.ports.isPrepared = false
@@ -42,7 +42,7 @@ struct ShardPartitionTests {
     }
 
     @Test(
-        "Where nothing is committed it begins where the setting says, and that is committed",
+        "Without a committed offset the reset rule decides, and its offset is committed",
         arguments: [(.earliest, 20), (.latest, 50)] as [(ShardSettings.Reset, Int64)])
     func reset(reset: ShardSettings.Reset, offset: Int64) {
         let shard = Shard { $0.reset = reset }
@@ -62,7 +62,7 @@ struct ShardPartitionTests {
         expect(positions.map(\.offset), is: [offset])
     }
 
-    @Test("Where the setting asks for an error it waits, and asks again after ten seconds")
+    @Test("If the reset rule is an error, the partition waits and asks again after ten seconds")
     func resetError() {
         let shard = Shard { $0.reset = .error }
         shard.ports.events = [.assigned([place])]
@@ -75,7 +75,7 @@ struct ShardPartitionTests {
         expect(shard.callsOfTurn(after: .seconds(10)), is: [.askCommitted([place])])
     }
 
-    @Test("Metadata of somebody else is told and the offset obeyed; a newer release's is waited for")
+    @Test("Foreign metadata is reported, and its offset used; a newer release's holds the partition up")
     func metadata() {
         let shard = Shard()
         shard.ports.events = [.assigned([place])]
@@ -92,7 +92,7 @@ struct ShardPartitionTests {
         #expect(calls.contains(.read([Shard.position(4)])))
     }
 
-    @Test("A log that no longer holds what was to be read is read from its beginning, once the group is asked")
+    @Test("An expired log is read from its beginning once the group has confirmed the shard")
     func expired() {
         let shard = Shard()
         shard.begin(at: 5)
@@ -100,7 +100,7 @@ struct ShardPartitionTests {
         expect(shard.callsOfTurn(), is: [.askRange(place)])
         shard.ports.events = [.range(place, 20..<50)]
         expect(shard.callsOfTurn(), is: [])
-        // Another may have had it, and counted on, until the log had lost all that came between.
+        // Another member may have owned the partition, and counted, until the log had lost everything in between.
         let calls = shard.callsOfTurn()
         guard calls.count == 1, case .commit(let positions, let number) = calls[0] else {
             Issue.record("\(calls)")
@@ -116,7 +116,7 @@ struct ShardPartitionTests {
         expect(shard.published(), is: [20])
     }
 
-    @Test("In a transaction nobody is asked before it: its offsets ask")
+    @Test("With transactions, an expired log is read without asking the group first")
     func expiredInTransaction() {
         let shard = Shard { $0.isTransactional = true }
         shard.begin(at: 5)
@@ -126,7 +126,7 @@ struct ShardPartitionTests {
         expect(shard.callsOfTurn(), is: [.tell(.logExpired(place, from: 5, to: 20)), .seek(Shard.position(20))])
     }
 
-    @Test("An offset that a broker denies and the log holds is asked for again", arguments: [5, 20] as [Int64])
+    @Test("An offset that a broker denies although the log holds it is read again", arguments: [5, 20] as [Int64])
     func denied(begin: Int64) {
         let shard = Shard()
         shard.begin(at: begin)
@@ -137,7 +137,7 @@ struct ShardPartitionTests {
             shard.callsOfTurn(), is: [.tell(.offsetDenied(place, offset: begin)), .seek(Shard.position(begin))])
     }
 
-    @Test("A log that ends before what was taken is another: what is unfinished of the old one goes first")
+    @Test("A recreated log is read after the unfinished messages of the old one")
     func anew() {
         let shard = Shard()
         shard.begin(at: 5)
@@ -153,7 +153,7 @@ struct ShardPartitionTests {
         shard.confirm()
         let calls = shard.callsOfTurn()
         expect(calls.told, is: [.confirmed, .logMadeAnew(place, offset: 0)])
-        // Its next owner begins there, too.
+        // The next owner begins there, too.
         shard.acceptCommit()
         let next = shard.callsOfTurn(after: .milliseconds(20))
         #expect(next.contains(.seek(Shard.position(0))))
@@ -166,7 +166,7 @@ struct ShardPartitionTests {
     }
 
     @Test(
-        "What was counted last is the least that the log must hold to be the same",
+        "A log that does not hold the last counted offset is another one",
         arguments: [(10, true), (11, false)] as [(Int64, Bool)])
     func countedBeyond(end: Int64, isAnew: Bool) {
         let shard = Shard.counting()
@@ -184,7 +184,7 @@ struct ShardPartitionTests {
     }
 
     @Test(
-        "One that had begun goes on there when everything is asked again, as long as the log holds it",
+        "A partition that had begun continues where it was if the log still holds that",
         arguments: [(0..<60, 50), (55..<60, 60)] as [(Range<Int64>, Int64)])
     func hadBegun(range: Range<Int64>, offset: Int64) {
         let shard = Shard {
@@ -207,7 +207,7 @@ struct ShardPartitionTests {
         #expect(calls.contains(.seek(Shard.position(offset))))
     }
 
-    @Test("The memory for counts is shared by the partitions that are here")
+    @Test("A shard's partitions share the memory for counts")
     func budgets() {
         let shard = Shard.counting { $0.countBudget = 1 << 20 }
         shard.begin(0..<2)
@@ -217,7 +217,7 @@ struct ShardPartitionTests {
         expect(shard.countBudgets, is: [nil, 1 << 20])
     }
 
-    @Test("A seek that is not certain is tried again each 100 ms")
+    @Test("A seek that is not certain is tried again every 100 ms")
     func seeks() {
         let shard = Shard()
         shard.begin()
@@ -231,7 +231,7 @@ struct ShardPartitionTests {
         #expect(shard.wantsRecords)
     }
 
-    @Test("Who was away for half a session publishes nothing before the group has taken a commit")
+    @Test("A shard that was away for half a session publishes nothing until a commit is accepted")
     func away() {
         let shard = Shard()
         shard.begin(at: 3)
@@ -249,11 +249,11 @@ struct ShardPartitionTests {
             return
         }
         expect(positions.map(\.offset), is: [4])
-        // Checkpoints count up and do not get there.
+        // The numbers of checkpoints do not reach that.
         #expect(number > 1 << 31)
         #expect(!shard.wantsRecords)
         expect(shard.turn(), is: shard.ports.now + .milliseconds(1500))
-        // While the group is joined anew it is not asked.
+        // During a rejoin the group is not asked.
         shard.ports.isJoining = true
         expect(shard.callsOfTurn(after: .milliseconds(1500)), is: [])
         shard.ports.isJoining = false
@@ -263,7 +263,7 @@ struct ShardPartitionTests {
         shard.ports.events = [.commitEnded(number: number, .accepted)]
         let confirmed = shard.callsOfTurn()
         #expect(confirmed.contains(.tell(.confirmed)))
-        // An earlier commit may come to the group behind it: all is committed at once, and once more.
+        // An earlier commit may reach the group after this one: all is committed at once, and once more.
         #expect(confirmed.contains(.publish(ScriptedPorts.Output(partition: 0, offset: 4))))
         #expect(confirmed.contains { if case .commit = $0 { true } else { false } })
         shard.acceptCommit()
@@ -277,7 +277,7 @@ struct ShardPartitionTests {
         expect(shard.committed()?.map(\.offset), is: [5])
     }
 
-    @Test("What a stage gives to one that was away waits until the group has taken the commit")
+    @Test("A stage's result in a shard that was away waits until the group accepts a commit")
     func resultWhileAway() {
         let shard = Shard()
         shard.begin()
@@ -294,7 +294,7 @@ struct ShardPartitionTests {
         expect(shard.published(), is: [0])
     }
 
-    @Test("Who was away asks again for what was committed of partitions that are not read yet")
+    @Test("A shard that was away asks again for the offsets of partitions not yet read")
     func awayWhileBeginning() {
         let shard = Shard { $0.reset = .latest }
         shard.begin()
@@ -305,7 +305,7 @@ struct ShardPartitionTests {
         #expect(shard.callsOfTurn(after: .seconds(23)).contains(.askCommitted([Shard.place(1)])))
     }
 
-    @Test("One partition after the other asks, since brokers may know one of them no more")
+    @Test("Confirming commits alternate between partitions, because brokers may have forgotten one")
     func awayWithTwo() {
         let shard = Shard()
         shard.begin(0..<2, at: 3)
@@ -314,7 +314,7 @@ struct ShardPartitionTests {
         expect(shard.committed(after: .milliseconds(1500))?.map(\.partition), is: [Shard.place(0)])
     }
 
-    @Test("Who has no partition has nothing to be confirmed")
+    @Test("A shard without partitions has nothing to confirm")
     func awayWithout() {
         let shard = Shard()
         expect(shard.callsOfTurn(after: .seconds(100)), is: [])

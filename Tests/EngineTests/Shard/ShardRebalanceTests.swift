@@ -10,7 +10,7 @@ struct ShardRebalanceTests {
     private typealias Shard = ScriptedShard
     private let places = [ScriptedShard.place()]
 
-    @Test("By another name everything is asked for anew, and nothing of before is committed")
+    @Test("A renamed member asks for all offsets again, and commits nothing from before")
     func renamed() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -25,13 +25,13 @@ struct ShardRebalanceTests {
         let next = (0..<3).flatMap { _ in shard.callsOfTurn(after: .seconds(1)) }
         #expect(next.contains(.seek(Shard.position(5))))
         #expect(!(calls + next).contains { if case .commit = $0 { true } else { false } })
-        // Who has nothing has lost nothing.
+        // A shard without partitions has lost nothing.
         let other = Shard()
         other.ports.events = [.renamed]
         expect(other.callsOfTurn().told, is: [])
     }
 
-    @Test("What is given back is finished and committed first, and others are read on when the group has its answer")
+    @Test("A revoked partition is finished and committed before it is given back")
     func drained() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -42,7 +42,7 @@ struct ShardRebalanceTests {
         shard.deliver()
         shard.deliver(of: 1)
         expect(shard.callsOfTurn(), is: [.tell(.revoked(places))])
-        // Nothing is taken: of neither.
+        // Nothing is taken of either partition.
         expect(shard.ports.released.count, is: 4)
         shard.acknowledge()
         expect(shard.committed()?.map(\.offset), is: [1, 1])
@@ -56,7 +56,7 @@ struct ShardRebalanceTests {
         expect(shard.figures.partitions.map(\.place), is: [Shard.place(1)])
     }
 
-    @Test("A drain has its bound: what is unpublished then is dropped, and what is published still answered")
+    @Test("After the drain timeout unpublished messages are dropped, and published ones still answered")
     func drainBound() {
         let shard = Shard { $0.drain = .seconds(5) }
         shard.begin()
@@ -80,7 +80,7 @@ struct ShardRebalanceTests {
         #expect(shard.callsOfTurn().contains(.giveBack(places)))
     }
 
-    @Test("What is not answered within two seconds is left to the next owner")
+    @Test("Outputs that are unanswered two seconds after a drain are left to the next owner")
     func answerBound() {
         let shard = Shard { $0.drain = .seconds(1) }
         shard.begin()
@@ -93,7 +93,7 @@ struct ShardRebalanceTests {
         shard.ports.events = [.commitEnded(number: shard.commitNumber, .accepted)]
         expect(shard.callsOfTurn(after: .seconds(1)).told, is: [.drainTooLong(unfinished: 1)])
         expect(shard.callsOfTurn(after: .milliseconds(1_999)), is: [])
-        // What comes back now is not sent again: the next owner does it.
+        // An output that is returned here is not sent again: the next owner does it.
         shard.ports.reports = [
             OutputReport(tag: sent[1].tag, failure: .unavailable(reason: ""), returned: sent[1].output)
         ]
@@ -101,7 +101,7 @@ struct ShardRebalanceTests {
         expect(shard.callsOfTurn(), is: [.giveBack(places), .forget(places), .tell(.givenBack(places))])
     }
 
-    @Test("Two revocations are given back together")
+    @Test("Partitions of two revocations are given back together")
     func twice() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -120,7 +120,7 @@ struct ShardRebalanceTests {
         expect(shard.turn(), is: .never)
     }
 
-    @Test("Of a partition that is lost nothing more is done, and what waits in the producer's queue is taken back")
+    @Test("The work of a lost partition is dropped, and the producer's queue is purged")
     func lost() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -139,17 +139,17 @@ struct ShardRebalanceTests {
             is: [.tell(.lost(places))] + entry.map { .abandon(entry: $0) } + [
                 .purge(all: false), .giveBack(places), .forget(places), .seek(Shard.position(1, of: 1)),
             ])
-        // What was published of it is answered, and says nothing.
+        // The answers to what was published of it are ignored.
         shard.acknowledge()
         expect(shard.committed()?.map(\.partition.partition), is: [1])
         expect(shard.figures.inFlight, is: 0)
         expect(shard.ports.released.sorted(), is: [0, 0, 2])
-        // Nor is its stage given up once more.
+        // Its stage is not abandoned once more either.
         let calls = shard.callsOfTurn(after: .seconds(60))
         #expect(!calls.contains { if case .expire = $0 { true } else { false } })
     }
 
-    @Test("Who waits for the key of one that is lost, or left to others, goes on", arguments: [false, true])
+    @Test("A message that waits for the key of a dropped one continues", arguments: [false, true])
     func keyOfLost(isLost: Bool) {
         let shard = Shard { $0.drain = .seconds(5) }
         shard.begin(0..<2)
@@ -166,7 +166,7 @@ struct ShardRebalanceTests {
         #expect(calls.contains(.publish(ScriptedPorts.Output(partition: 1, offset: 0))))
     }
 
-    @Test("What is given back waits for its counts to be stored")
+    @Test("A revoked partition is given back after its counts are stored")
     func counts() {
         let shard = Shard.counting()
         shard.begin()
@@ -184,7 +184,7 @@ struct ShardRebalanceTests {
         #expect(shard.callsOfTurn().contains(.giveBack(places)))
     }
 
-    @Test("Its last commit has two seconds of its own, after those for answers")
+    @Test("The last commit of a revoked partition has two seconds of its own")
     func commitBound() {
         let shard = Shard.counting()
         shard.begin()
@@ -201,7 +201,7 @@ struct ShardRebalanceTests {
         #expect(shard.callsOfTurn(after: .milliseconds(1)).contains(.giveBack(places)))
     }
 
-    @Test("A commit to be tried again still holds up what is given back")
+    @Test("A revoked partition waits for a commit that has to be retried")
     func commitAgain() {
         let shard = Shard()
         shard.begin()
@@ -218,7 +218,7 @@ struct ShardRebalanceTests {
         #expect(shard.callsOfTurn().contains(.giveBack(places)))
     }
 
-    @Test("What others have done since its last commit began does not hold it up")
+    @Test("Later work of other partitions does not hold up a revoked one")
     func othersDone() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -236,7 +236,7 @@ struct ShardRebalanceTests {
         #expect(shard.callsOfTurn().contains(.giveBack(places)))
     }
 
-    @Test("What comes back after the drain is left to the next owner, and no longer waited for")
+    @Test("Outputs that are returned after the drain are left to the next owner at once")
     func returnedAfterDrain() {
         let shard = Shard { $0.drain = .seconds(1) }
         shard.begin()
@@ -257,7 +257,7 @@ struct ShardRebalanceTests {
         #expect(!calls.contains { if case .publish = $0 { true } else { false } })
     }
 
-    @Test("A partition that is lost while it is drained is not given back twice")
+    @Test("A partition that is lost during its drain is not given back twice")
     func lostInDrain() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -279,7 +279,7 @@ struct ShardRebalanceTests {
         expect(shard.published().count, is: 1)
     }
 
-    @Test("What is held of a partition that is lost is not sent, and holds up no other")
+    @Test("Held outputs of a lost partition are not sent, and hold up no others")
     func lostWhileHeld() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -293,11 +293,11 @@ struct ShardRebalanceTests {
         expect(sent, is: [.publish(ScriptedPorts.Output(partition: 1, offset: 0))])
         shard.deliver(of: 1)
         expect(shard.published(), is: [1])
-        // Each message was given back, once.
+        // Each message was released once.
         expect(shard.ports.released, is: [0, 0, 1])
     }
 
-    @Test("What has come back of a partition that is lost is not sent again, and holds up no other")
+    @Test("Returned outputs of a lost partition are not sent again, and hold up no others")
     func lostWhenReturned() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -315,7 +315,7 @@ struct ShardRebalanceTests {
         expect(shard.published(), is: [1])
     }
 
-    @Test("When all are lost nobody needs to be asked who was away")
+    @Test("A shard that was away and has lost all partitions needs no confirmation")
     func lostWhileUnconfirmed() {
         let shard = Shard()
         shard.begin()

@@ -12,7 +12,7 @@ struct ShardRefusalTests {
 
     private func transactional() -> ScriptedShard { Shard { $0.isTransactional = true } }
 
-    @Test("A dead letter that is not stored is left out of transactions for five seconds, and outputs are not")
+    @Test("An unstored dead letter stays out of transactions for five seconds, and outputs do not")
     func letterAway() {
         let shard = transactional()
         shard.begin()
@@ -26,7 +26,7 @@ struct ShardRefusalTests {
             ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: 1, recipient: "bert"),
             ScriptedPorts.Message(offset: 2),
         ]
-        // The last one waits for the first, of its recipient.
+        // The last one waits for the first, which has the same recipient.
         expect(shard.published(), is: [1])
         shard.acknowledge()
         expect(shard.published(after: .milliseconds(4_999)), is: [])
@@ -34,7 +34,7 @@ struct ShardRefusalTests {
         expect(shard.published(after: .milliseconds(1)), is: [0, 2])
     }
 
-    /// One whose outputs of two partitions were refused, and which has the first record of each before it again.
+    /// A shard whose outputs of two partitions were refused, and which is to read the records of both again.
     private func refused() -> ScriptedShard {
         let shard = transactional()
         shard.begin(0..<2)
@@ -49,7 +49,7 @@ struct ShardRefusalTests {
         offsets.map { ScriptedPorts.Message(partition: partition, offset: $0, recipient: "\($0)") }
     }
 
-    @Test("What was refused is forgotten when it is committed, of one partition and not of others")
+    @Test("A refusal is forgotten once its record is committed, and the others are not")
     func forgotten() {
         let shard = refused()
         expect(shard.refusals, is: 4)
@@ -62,7 +62,7 @@ struct ShardRefusalTests {
         expect(shard.refusals, is: 3)
     }
 
-    @Test("What was refused of a partition that goes is forgotten, and not of others", arguments: [false, true])
+    @Test("The refusals of a partition that goes are forgotten, and those of others are not", arguments: [false, true])
     func forgottenWithPartition(isLost: Bool) {
         let shard = refused()
         shard.ports.messages = again(0, [0])
@@ -75,7 +75,7 @@ struct ShardRefusalTests {
         expect(shard.refusals, is: 2)
     }
 
-    @Test("Only what was refused goes alone")
+    @Test("Only refused outputs are sent alone")
     func others() {
         let shard = transactional()
         shard.begin(0..<2)
@@ -87,13 +87,13 @@ struct ShardRefusalTests {
         expect(shard.published(), is: [0, 1])
     }
 
-    @Test("The dead letter of one whose dead letter was refused only names it, and waits where that is refused too")
+    @Test("After a refused dead letter, the next only names the message, and waits if refused")
     func poisonLetter() {
         let shard = transactional()
         shard.begin()
         shard.deliver()
         shard.turn()
-        /// What was published is refused, with others and alone; gives what becomes of the record when it comes again.
+        /// Refuses what was published, with others and alone. Returns what the shard does once the record is back.
         func refuse() -> [ScriptedPorts.Call] {
             for _ in 0..<2 {
                 shard.fail(.refused(reason: "bad"))
@@ -117,7 +117,7 @@ struct ShardRefusalTests {
     }
 
     @Test(
-        "The dead letter of one that the client refuses goes alone once it was refused itself, and only names it then")
+        "A refused dead letter of a too large output goes alone, then only names it")
     func tooLarge() {
         let shard = transactional()
         shard.begin()

@@ -18,7 +18,7 @@ struct ShardRestoreTests {
         calls.compactMap { if case .begin(_, let count, _) = $0 { .some(count) } else { nil } }
     }
 
-    @Test("What is restored is on the disk after ten seconds, though nothing counts")
+    @Test("Restored counts are on the disk after ten seconds, even if nothing counts")
     func written() throws {
         let shard = Shard.counting()
         shard.assign()
@@ -32,7 +32,7 @@ struct ShardRestoreTests {
         expect(disk.position?.offset, is: 0)
     }
 
-    @Test("What is not whole is not written with what is")
+    @Test("Counts of an incomplete restore are not written to the disk")
     func notWhole() throws {
         let shard = Shard.counting()
         shard.begin()
@@ -48,7 +48,7 @@ struct ShardRestoreTests {
         expect(disk.writes, is: 0)
     }
 
-    @Test("A disk that fails while counts are restored is told, and they are restored anew")
+    @Test("A disk that fails during a restore is reported, and the restore starts over")
     func diskFails() throws {
         let shard = Shard.counting()
         shard.assign()
@@ -68,7 +68,7 @@ struct ShardRestoreTests {
         expect(counts(shard.callsOfTurn()), is: [5])
     }
 
-    @Test("A disk that takes nothing keeps no partition from being served, though its counts are beyond their budget")
+    @Test("A full disk does not keep a partition from being served, even beyond the budget")
     func diskFull() {
         let shard = Shard.counting { $0.countBudget = 1 << 12 }
         let disk = MemoryDisk()
@@ -84,14 +84,14 @@ struct ShardRestoreTests {
         shard.acknowledge()
         #expect(shard.callsOfTurn(after: .seconds(10)).told.contains(.diskFailed(place)))
         disk.isFull = false
-        // Messages may come between some rows and the next.
+        // Messages may run between one group of rows and the next.
         expect(shard.turn(after: .seconds(10)), is: shard.ports.now)
         #expect(disk.rows.count == 1_024 && disk.position == nil)
         for _ in 1..<6 { shard.turn() }
         #expect(disk.rows.count == 6_000 && disk.position?.offset == 5_999)
     }
 
-    @Test("A disk that cannot forget the counts of another changelog is told")
+    @Test("A disk that cannot clear the counts of a recreated changelog is reported")
     func cannotForget() throws {
         let shard = Shard.counting()
         shard.assign()
@@ -101,7 +101,7 @@ struct ShardRestoreTests {
         expect(shard.callsOfTurn().told, is: [.changelogAnew(partition: 0), .diskFailed(place)])
     }
 
-    @Test("A look that brings nothing is followed by a pause")
+    @Test("A look at the changelog that finds nothing is followed by a pause")
     func pauses() {
         let shard = Shard.counting()
         shard.assign()
@@ -111,7 +111,7 @@ struct ShardRestoreTests {
         expect(shard.turn(), is: shard.ports.now + .milliseconds(50))
     }
 
-    @Test("What is to be put right is read again where it has left the memory meanwhile", arguments: [false, true])
+    @Test("A stale count that was evicted is read again to be corrected", arguments: [false, true])
     func evicted(isFailing: Bool) throws {
         let shard = Shard.counting { $0.countBudget = 1 << 12 }
         shard.assign()
@@ -126,7 +126,7 @@ struct ShardRestoreTests {
             calls.contains(.publishChange(key: "anna", value: "5 3", timestamp: shard.ports.wallClock)) != isFailing)
     }
 
-    @Test("What is to be put right is found again by who has to begin again before it was, though much is on the disk")
+    @Test("A restore that starts over finds a stale count again, even if much is on disk")
     func foundAgain() throws {
         let shard = Shard.counting { $0.countBudget = 1 << 12 }
         shard.assign()
@@ -144,7 +144,7 @@ struct ShardRestoreTests {
         #expect(calls.contains(.publishChange(key: "anna", value: "5 3", timestamp: shard.ports.wallClock)))
     }
 
-    @Test("What the changelog has right behind what was wrong is not written anew, and how far it was read is kept")
+    @Test("A stale record that a later one corrects is not rewritten, and progress is kept")
     func rightBehind() throws {
         let shard = Shard.counting { $0.countBudget = 1 << 12 }
         shard.assign()
@@ -160,7 +160,7 @@ struct ShardRestoreTests {
         #expect(!calls.contains { if case .publishChange = $0 { true } else { false } })
     }
 
-    @Test("Whose account has left the memory while it waited has its count all the same", arguments: [false, true])
+    @Test("A message whose account was evicted while it waited still gets its count", arguments: [false, true])
     func waitedLong(isFailing: Bool) throws {
         let shard = Shard.counting {
             $0.countBudget = 1 << 12
@@ -187,7 +187,7 @@ struct ShardRestoreTests {
         #expect(calls.contains { if case .publish = $0 { true } else { false } } != isFailing)
     }
 
-    @Test("A partition that goes while its counts are read is read no more", arguments: [false, true])
+    @Test("The restore of a partition that goes is stopped", arguments: [false, true])
     func gone(isLost: Bool) {
         let shard = Shard.counting()
         shard.assign()
@@ -200,7 +200,7 @@ struct ShardRestoreTests {
         expect(shard.turn(), is: .never)
     }
 
-    @Test("Who was away while counts were read reads them from their beginning again")
+    @Test("A shard that was away during a restore starts it over")
     func away() {
         let shard = Shard.counting()
         shard.assign()
@@ -215,16 +215,16 @@ struct ShardRestoreTests {
     }
 }
 
-@Suite("Counts that a shard writes behind")
+@Suite("Write-behind of a shard's counts")
 struct ShardWriteBehindTests {
     private typealias Shard = ScriptedShard
 
-    /// Partitions of which so many accounts are on the disk.
+    /// How many partitions have this many accounts on the disk.
     private func written(_ shard: ScriptedShard, accounts: Int = 1) -> Int {
         shard.ports.disks.values.count { $0.rows.count == accounts }
     }
 
-    @Test("Eight partitions are written at once, others between later batches, and all of them in ten seconds again")
+    @Test("Every ten seconds all partitions are written, eight in each turn")
     func rounds() {
         let shard = Shard.counting { $0.maxInFlight = 1_000 }
         shard.begin(0..<20)
@@ -235,20 +235,20 @@ struct ShardWriteBehindTests {
             shard.turn()
             let isFirst = round == 1
             expect(written(shard, accounts: round), is: 0)
-            // Since they were restored, or stored.
+            // Ten seconds after they were restored, or stored.
             shard.turn(after: isFirst ? .milliseconds(9_979) : .milliseconds(9_999))
             expect(written(shard, accounts: round), is: 0)
             for (after, count) in [(1, 8), (0, 16)] {
                 expect(shard.turn(after: .milliseconds(after)), is: shard.ports.now)
                 expect(written(shard, accounts: round), is: count)
             }
-            // With nothing left the shard turns for its session's sake alone.
+            // With nothing left to write, the shard turns only for its session.
             expect(shard.turn(), is: shard.ports.now + .milliseconds(11_250))
             expect(written(shard, accounts: round), is: 20)
         }
     }
 
-    @Test("A hundred thousand do not wait for ten seconds", arguments: [(99_999, false), (100_000, true)])
+    @Test("100,000 counts are written without waiting for ten seconds", arguments: [(99_999, false), (100_000, true)])
     func many(count: Int, isWritten: Bool) throws {
         let shard = Shard.counting { $0.maxInFlight = 4_000 }
         shard.begin()
@@ -267,13 +267,13 @@ struct ShardWriteBehindTests {
         }
         expect(disk.writes, is: (isWritten ? 1 : 0))
         guard isWritten else { return }
-        // From then on they are counted anew.
+        // After that they are counted from zero.
         shard.count()
         shard.turn()
         expect(disk.writes, is: 1)
     }
 
-    @Test("A partition with as many rows as are written at once goes alone", arguments: [(223, 2), (224, 1)])
+    @Test("A partition with as many rows as are written at once is written alone", arguments: [(223, 2), (224, 1)])
     func rows(count: Int, partitions: Int) {
         let shard = Shard.counting { $0.maxInFlight = 4_000 }
         shard.begin(0..<2)

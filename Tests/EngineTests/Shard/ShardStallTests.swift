@@ -5,11 +5,11 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("Partitions of which nothing more is taken for now")
+@Suite("Partitions whose intake is paused")
 struct ShardStallTests {
     private typealias Shard = ScriptedShard
 
-    @Test("A partition whose window is full is read on from there when there is room again")
+    @Test("A partition whose window is full is read again from there once there is room")
     func stalled() {
         let shard = Shard()
         shard.begin()
@@ -32,13 +32,13 @@ struct ShardStallTests {
         shard.turn()
         #expect(shard.callsOfTurn().contains(.read([Shard.position(1)])))
         expect(shard.figures.partitions.map(\.isPaused), is: [false])
-        // It is read, and so it is sought again.
+        // It is read, so a rebalance makes the shard seek.
         shard.ports.events = [.assigned([])]
         #expect(shard.callsOfTurn().contains(.seek(Shard.position(1))))
     }
 
     @Test(
-        "While another hangs it is read on once less than half of the window lies between",
+        "Behind a hanging message, reading resumes once less than half of the window is used",
         arguments: [(0, false), (1, true)] as [(Int64, Bool)])
     func stalledBehind(beyond: Int64, isRead: Bool) {
         let shard = Shard()
@@ -56,7 +56,7 @@ struct ShardStallTests {
     }
 
     @Test(
-        "Messages behind one that hangs leave room for other partitions, and are read when they have left",
+        "Messages behind a hanging one leave room for other partitions, and are read later",
         arguments: [false, true])
     func crowded(isOfBytes: Bool) {
         let shard = Shard {
@@ -86,7 +86,7 @@ struct ShardStallTests {
         #expect((0..<3).flatMap { _ in shard.callsOfTurn() }.contains(.read([Shard.position(9)])))
     }
 
-    @Test("Messages that come at once behind one that hangs leave room as well")
+    @Test("Messages that come together behind a hanging one leave room for other partitions")
     func crowdedAtOnce() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -104,7 +104,7 @@ struct ShardStallTests {
         expect((0..<3).flatMap { _ in shard.published() }, is: [0, 1, 2])
     }
 
-    @Test("Where others have taken all the room, one of which few wait is read on")
+    @Test("A partition with few waiting messages is not paused if others take all the room")
     func fewWait() {
         let shard = Shard()
         shard.begin(0..<2)
@@ -119,7 +119,7 @@ struct ShardStallTests {
         #expect(!shard.ports.takeCalls().contains(.stop(Shard.place())))
     }
 
-    @Test("A partition that is the only one takes all the room")
+    @Test("A shard's only partition may take all the room")
     func alone() {
         let shard = Shard()
         shard.begin()

@@ -12,7 +12,7 @@ struct ShardTransactionCountTests {
     private typealias Shard = ScriptedShard
     private let place = ScriptedShard.place()
 
-    @Test("Counts go into their transaction, though they have not waited for each other yet")
+    @Test("Counts go into their transaction even if they have not waited for each other yet")
     func countsAtEnd() {
         let shard = Shard.transactional {
             $0.counts = true
@@ -46,7 +46,7 @@ struct ShardTransactionCountTests {
         #expect(calls.contains(.transact(.abort)))
     }
 
-    /// One that has put a count right in the open transaction, of a partition that waits for something else.
+    /// A shard that has rewritten a stale count in the open transaction, for a partition that waits for something else.
     private func rewriting() -> ScriptedShard {
         let shard = Shard.transactional { $0.counts = true }
         shard.ports.isPrepared = false
@@ -60,7 +60,7 @@ struct ShardTransactionCountTests {
         calls.count { if case .publishChange(key: "anna", value: "5 3", _) = $0 { true } else { false } }
     }
 
-    @Test("A count that is put right is committed though nothing else is")
+    @Test("A rewritten count is committed even if nothing else is")
     func rewriteAlone() {
         let shard = rewriting()
         shard.acknowledgeChanges(at: 2)
@@ -69,7 +69,7 @@ struct ShardTransactionCountTests {
         expect(rewrites(calls), is: 0)
     }
 
-    @Test("What is put right is published again when its transaction comes to nothing", arguments: [false, true])
+    @Test("A rewritten count is published again if its transaction fails", arguments: [false, true])
     func rewriteAgain(isProducerLost: Bool) {
         let shard = rewriting()
         for change in shard.ports.takeSentChanges() {
@@ -84,7 +84,7 @@ struct ShardTransactionCountTests {
         #expect(ending.contains(.transact(.commit)))
     }
 
-    @Test("A partition that is lost with no more than a count in the open transaction fails it")
+    @Test("A lost partition with only a count in the open transaction aborts the transaction")
     func lostWithCount() {
         let shard = rewriting()
         shard.acknowledgeChanges(at: 2)
@@ -94,7 +94,7 @@ struct ShardTransactionCountTests {
         #expect(calls.contains(.transact(.abort)))
     }
 
-    @Test("Badges count with what is published, and go back with what is not")
+    @Test("Badge counts are committed with the outputs, and roll back with an aborted transaction")
     func counts() {
         let shard = Shard.transactional {
             $0.counts = true
@@ -117,7 +117,7 @@ struct ShardTransactionCountTests {
         #expect(shard.callsOfTurn().contains(.transact(.commit)))
         shard.turn(after: .seconds(10))
         expect(shard.ports.disks[place]?.rows.values.map(\.count), is: [2])
-        // The group has taken the offsets: the changelog is known up to there.
+        // The group has accepted the offsets: the changelog is known up to there.
         expect(shard.ports.disks[place]?.position?.offset, is: 5)
     }
 }

@@ -12,7 +12,7 @@ struct ShardTransactionTests {
     private typealias Shard = ScriptedShard
     private let place = ScriptedShard.place()
 
-    @Test("Outputs, then offsets, then the commit: and the next transaction begins at once")
+    @Test("A transaction stores outputs, adds offsets and commits; the next begins at once")
     func commits() {
         let shard = Shard.transactional()
         shard.ports.events = [.assigned([place])]
@@ -35,7 +35,7 @@ struct ShardTransactionTests {
         expect(ending[1...], is: [.transact(.commit), .transact(.begin)])
         expect(shard.figures.inFlight, is: 0)
         #expect(shard.wantsRecords)
-        // The next one is of what has come since.
+        // The next transaction contains what has come since.
         shard.deliver()
         shard.turn()
         shard.acknowledge()
@@ -44,7 +44,7 @@ struct ShardTransactionTests {
         for case .transact(.addOffsets(let positions)) in next { expect(positions.map(\.offset), is: [3]) }
     }
 
-    @Test("A stage that ends while the transaction does has its result taken as soon as the next one is open")
+    @Test("A stage's result during a commit is taken once the next transaction is open")
     func stageMeanwhile() {
         let shard = Shard.transactional()
         shard.begin()
@@ -60,7 +60,7 @@ struct ShardTransactionTests {
         expect(shard.published(), is: [0])
     }
 
-    @Test("An interval begins when the brokers have opened its transaction, however long that took")
+    @Test("A transaction's interval begins when brokers have opened it, however long that took")
     func slowBrokers() {
         let shard = Shard.transactional()
         shard.begin()
@@ -76,7 +76,7 @@ struct ShardTransactionTests {
         expect(shard.turn(), is: shard.ports.now + .milliseconds(20))
     }
 
-    @Test("Nothing is committed before outputs and dead letters are all stored")
+    @Test("A transaction is not committed before all outputs and dead letters are stored")
     func bothOutstanding() {
         let shard = Shard.transactional()
         shard.begin()
@@ -89,7 +89,7 @@ struct ShardTransactionTests {
         #expect(shard.callsOfTurn().contains(.transact(.commit)))
     }
 
-    @Test("No more is in flight than may be, nor more counts on their way than four times as many and 10,000")
+    @Test("Messages in flight have a limit, and counts in flight four times that plus 10,000")
     func room() {
         let shard = Shard.transactional { $0.maxInFlight = 2 }
         shard.begin()
@@ -110,11 +110,11 @@ struct ShardTransactionTests {
             taken += counting.published().count
             counting.acknowledge()
         }
-        // By the batch: 52 of 256.
+        // Taken in batches: 52 of 256.
         expect(taken, is: 828 * 4 + 10_000)
     }
 
-    @Test("What goes on hold keeps the later ones of its key back until it is published")
+    @Test("A held output keeps later messages of its key back until it is published")
     func heldKey() {
         let shard = Shard.transactional()
         shard.begin()
@@ -127,7 +127,7 @@ struct ShardTransactionTests {
         expect(shard.published(after: .milliseconds(5)), is: [0, 1])
     }
 
-    @Test("An output that comes back after the drain fails its transaction: the next owner would not make it again")
+    @Test("An output that is returned after the drain aborts its transaction")
     func returnedAfterDrain() {
         let shard = Shard.transactional { $0.drain = .seconds(1) }
         shard.begin()
@@ -144,7 +144,7 @@ struct ShardTransactionTests {
         #expect(!calls.contains(.transact(.commit)))
     }
 
-    @Test("With nothing to commit no transaction ends, after an abort or another producer")
+    @Test("With nothing to commit, no transaction ends after the producer was replaced")
     func nothingToCommit() {
         let shard = Shard.transactional()
         shard.begin()
@@ -158,7 +158,7 @@ struct ShardTransactionTests {
         expect(shard.callsOfTurn(after: .milliseconds(20)), is: [])
     }
 
-    @Test("What is given back with something in a transaction that does not end fails it")
+    @Test("A partition that is given back with messages in a hanging transaction aborts it")
     func givenBack() {
         let shard = Shard.transactional()
         shard.begin(0..<2)
@@ -185,7 +185,7 @@ struct ShardTransactionTests {
         expect(shard.published(), is: [0])
     }
 
-    @Test("What is not stored aborts the transaction, and everything is read again from the last commit")
+    @Test("An unstored output aborts the transaction, and all is read again from the last commit")
     func aborts() {
         let shard = Shard.transactional()
         shard.begin()
@@ -205,7 +205,7 @@ struct ShardTransactionTests {
         expect(shard.published(), is: [0, 1])
     }
 
-    @Test("The reason of an abort is what brokers said to the step that failed")
+    @Test("The reported reason of an abort is the brokers' answer to the failed step")
     func reason() {
         let shard = Shard.transactional()
         shard.begin()
@@ -225,7 +225,7 @@ struct ShardTransactionTests {
     }
 
     @Test(
-        "Of a batch that is refused each is sent alone in its turn, and the poison record becomes a dead letter, and no other",
+        "Outputs of a refused batch are sent alone, and only the poison record becomes a dead letter",
         arguments: [true, false])
     func poison(isSame: Bool) {
         let shard = Shard.transactional()
@@ -249,7 +249,7 @@ struct ShardTransactionTests {
         #expect(calls.contains(.publish(ScriptedPorts.Output(partition: 0, offset: 0, isLetter: isSame))))
     }
 
-    @Test("A partition that is lost with something in the open transaction fails it")
+    @Test("A lost partition with messages in the open transaction aborts the transaction")
     func lost() {
         let shard = Shard.transactional()
         shard.begin(0..<2)
@@ -268,7 +268,7 @@ struct ShardTransactionTests {
         #expect(!shard.callsOfTurn().contains(.transact(.abort)))
     }
 
-    @Test("What would not fit into a commit is not taken while one hangs")
+    @Test("Behind a hanging message, records that would not fit into a commit are not taken")
     func window() {
         let shard = Shard.transactional {
             $0.metadataLimit = 64
@@ -282,7 +282,7 @@ struct ShardTransactionTests {
         shard.turn()
         let taken = shard.figures.partitions[0].next ?? 0
         #expect((100..<250).contains(taken))
-        // It is of one batch, of which nothing is done yet.
+        // They are of one batch, of which nothing is done yet.
         var ledger = OffsetLedger(startingAt: 0)
         for offset in 0..<taken {
             #expect(ledger.metadataSizeBound(taking: offset) <= 64)
@@ -293,7 +293,7 @@ struct ShardTransactionTests {
         #expect(shard.figures.partitions[0].isPaused)
     }
 
-    @Test("A step that fails for good replaces the producer, and everything is asked for again")
+    @Test("A step that fails for good replaces the producer, and offsets are asked for again")
     func replaced() {
         let shard = Shard.transactional()
         shard.begin()
@@ -313,7 +313,7 @@ struct ShardTransactionTests {
         #expect(shard.callsOfTurn().contains(.seek(Shard.position(0))))
     }
 
-    @Test("Where a partition began is not committed again when it goes after a commit of which nobody knows")
+    @Test("A partition's start is not committed again after a commit with an unknown outcome")
     func beginningOnce() {
         let shard = Shard.transactional { $0.reset = .earliest }
         let other = Shard.place(1)
@@ -331,7 +331,7 @@ struct ShardTransactionTests {
         #expect(shard.callsOfTurn(after: .milliseconds(20)).contains(.transact(.commit)))
         shard.ports.transaction = { _ in .done }
         for _ in 0..<2 { shard.turn() }
-        // How far the other one is is known first.
+        // The offset of the other partition is known first.
         shard.ports.events = [.committed([Shard.commit(0, of: 1)])]
         shard.turn()
         shard.deliver(of: 1)
@@ -372,7 +372,7 @@ struct ShardTransactionTests {
         expect(other.callsOfTurn().count { $0 == .transact(.abort) }, is: 1)
     }
 
-    @Test("What a shard that leaves has published, and has no time to commit, is told")
+    @Test("A shard that leaves reports a transaction that it has no time to commit")
     func leavesUncommitted() {
         let shard = Shard.transactional()
         shard.begin()

@@ -8,7 +8,7 @@ import Testing
 struct WakeUpsTests {
     private func time(_ milliseconds: Int) -> Instant { .past + .milliseconds(milliseconds) }
 
-    @Test("Those that are due come in the order of their times, and no other")
+    @Test("Due entries come in the order of their times, and no others")
     func order() {
         var entries = EntryTable(capacity: 8)
         var wakeUps = WakeUps()
@@ -25,13 +25,13 @@ struct WakeUpsTests {
         expect(wakeUps.count, is: 2)
     }
 
-    @Test("Without entries there is no time")
+    @Test("Without entries there is no next wake-up")
     func empty() {
         let entries = EntryTable(capacity: 1)
         expect(WakeUps().earliest(entries), is: .never)
     }
 
-    @Test("They are as a sorted list would have them", arguments: 1...8)
+    @Test("Wake-ups match a model of a sorted list", arguments: 1...8)
     func model(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var entries = EntryTable(capacity: 40)
@@ -48,7 +48,7 @@ struct WakeUpsTests {
             case 2:
                 guard let entry = model.keys.sorted().randomElement(using: &random) else { continue }
                 wakeUps.remove(entry, &entries)
-                // Once more does nothing.
+                // Removing it once more does nothing.
                 wakeUps.remove(entry, &entries)
                 entries.remove(entry)
                 model[entry] = nil
