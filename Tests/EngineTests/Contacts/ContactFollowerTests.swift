@@ -130,7 +130,7 @@ struct ContactFollowerTests {
     }
 }
 
-/// For the first shard.
+/// The same calls for shard 0.
 extension ContactFollower {
     fileprivate func isReady(_ partition: TopicPartition) -> Bool { isReady(partition, for: 0) }
 

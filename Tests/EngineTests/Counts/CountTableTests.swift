@@ -18,7 +18,7 @@ struct CountTableTests {
             if number > 10_000 { least = min(least, counts.table.count) }
         }
         let (count, longest) = (counts.table.count, counts.table.longestProbe)
-        // Of 3,328 cells, 13 in 16: 2,704.
+        // At most 13 in 16 of 3,328 cells are full: 2,704.
         #expect(least >= 2_600 && count <= 2_704 && longest < 60)
     }
 

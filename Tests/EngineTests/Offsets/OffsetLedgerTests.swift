@@ -113,7 +113,7 @@ struct OffsetLedgerTests {
         expect(ledger.completedBeyond, is: [51..<54, 60..<61])
         expectEqual(ledger.complete(50), true)
         expect(ledger.position, is: 54)
-        // 53 was not read again: the log dropped it meanwhile.
+        // 53 was not read again: the log has dropped it.
         expectEqual(ledger.take(54), .taken)
         expectEqual(ledger.take(60), .completed)
         expectEqual(ledger.complete(54), true)

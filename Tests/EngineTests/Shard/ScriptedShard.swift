@@ -139,7 +139,7 @@ final class ScriptedShard {
     }
 }
 
-/// Counts.
+/// What tests of counts and of transactions do with a shard.
 extension ScriptedShard {
     typealias ReplicaEntry = (event: ChangelogEvent, key: [UInt8], value: [UInt8])
 

@@ -63,7 +63,7 @@ struct ShardDiskTests {
         let disk = try #require(shard.ports.disks[place])
         shard.count()
         shard.turn()
-        // All is to be committed once more, five seconds later.
+        // After a retried commit, everything is committed once more five seconds later.
         shard.acceptCommit(.retry(.unanswered))
         shard.turn()
         expect(shard.committed(after: .milliseconds(50))?.map(\.offset), is: [1])

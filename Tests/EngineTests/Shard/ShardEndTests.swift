@@ -73,7 +73,7 @@ struct ShardEndTests {
         expect(shard.figures.inFlight, is: 0)
     }
 
-    @Test("What is unpublished after four fifths of the grace is dropped")
+    @Test("Unpublished messages are dropped after four fifths of the grace")
     func giveUp() {
         let shard = Shard { $0.shutdownGrace = .seconds(20) }
         shard.begin()

@@ -19,7 +19,7 @@ struct ShardHoldUpTests {
         shard.deliver(2)
         shard.deliver(to: "bert")
         expect(shard.published(), is: [2])
-        // The transaction is to end, but its output is not stored.
+        // The transaction is due to end, but its output is not stored.
         shard.turn(after: .milliseconds(20))
         for _ in 0..<40 { shard.turn(after: .seconds(1)) }
         shard.acknowledge()

@@ -184,7 +184,7 @@ struct ShardPartitionTests {
     }
 
     @Test(
-        "A partition that had begun continues where it was if the log still holds that",
+        "A partition that had begun continues at the same offset if the log still holds it",
         arguments: [(0..<60, 50), (55..<60, 60)] as [(Range<Int64>, Int64)])
     func hadBegun(range: Range<Int64>, offset: Int64) {
         let shard = Shard {

@@ -68,7 +68,7 @@ struct ShardStallTests {
             message.offset == 0 && message.partition == 0
                 ? .suspended(until: now + .seconds(9)) : .ended(.output)
         }
-        // One hangs, and seven wait: that is half of the room.
+        // One hangs, and eight wait, which is more than the room that is left.
         for _ in 0..<9 {
             shard.deliver()
             shard.turn()

@@ -5,7 +5,7 @@ enum ClusterStep: Sendable {
     /// Takes over the transactional ID, and waits until a transaction that another producer left open has ended.
     case open(producer: String, name: String)
     case begin(String)
-    /// All values in one batch, each with the key before its colon; a nil producer is one without transactions.
+    /// All values in one batch, each with the key before its colon. A nil producer sends without transactions.
     case send(String?, [String], ClusterAnswer = .done)
     /// A batch with a timestamp that is too far ahead.
     case sendFromFuture(String?, [String], ClusterAnswer)
@@ -27,7 +27,7 @@ enum ClusterStep: Sendable {
     case expectAll([String])
     /// Nil if nothing is committed.
     case expectOffset(Int64?)
-    /// Readers of offsets are told to wait.
+    /// The committed offset is pending: a request for it has to wait.
     case expectOffsetPending
 }
 

@@ -1,7 +1,7 @@
 import PushmillEngine
 import Glibc
 
-/// What the program is asked to do.
+/// The program's options.
 struct Arguments {
     var seconds = 60
     var seed: UInt64 = 0

@@ -1,5 +1,4 @@
-/// A process and its way to the brokers. While the process is frozen, its work waits; once it is dead, that never
-/// happens.
+/// A process and its way to the brokers. Its work waits while it is frozen, and never happens once it is dead.
 package final class Node {
     package let cluster: Cluster
     package let number: Int

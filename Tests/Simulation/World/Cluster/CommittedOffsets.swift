@@ -85,7 +85,7 @@ extension GroupCoordinator {
         )
     }
 
-    /// The transaction's outcome is certain; readers of offsets still wait for its marker.
+    /// The transaction's outcome is decided; readers of offsets still wait for its marker.
     func decided(_ transaction: Int, commits: Bool) {
         guard commits else { return }
         for pending in offsets.pending where pending.transaction == transaction {

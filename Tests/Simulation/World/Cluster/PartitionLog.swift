@@ -192,8 +192,7 @@ package final class PartitionLog {
             } ?? entries.count)
     }
 
-    /// Compacts all that the log held at that time, much later, in a segment that the next record closed, if there is
-    /// one.
+    /// Compacts, much later, all that the log held at that time, if a later record has closed the segment.
     package func compact(closedAt time: UInt64) {
         guard let next = entries.firstIndex(where: { $0.time > time }), entries[next].offset <= lastStable else {
             return

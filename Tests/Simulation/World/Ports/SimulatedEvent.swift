@@ -7,7 +7,7 @@ package struct SimulatedEvent: Sendable {
         case immediate
         /// A stage suspends it for `delay`.
         case suspended
-        /// Its stage ends after its deadline, or never.
+        /// Its stage ends close to its deadline, later, or never.
         case late
         case deadLetter
         /// Published nowhere.
@@ -35,7 +35,7 @@ package struct SimulatedEvent: Sendable {
         self.partition = partition
     }
 
-    /// Its count is changed whatever becomes of its output.
+    /// Its count changes, whatever becomes of its output.
     var isCounted: Bool { operation != nil && behaviour != .deadLetter && behaviour != .dropped }
 
     var mayBeLetter: Bool {

@@ -42,7 +42,7 @@ final class Instance {
     var isRestarting = false
     /// The version of the formats that it writes for other instances.
     var formatVersion = FormatVersion.current
-    /// By topic and partition.
+    /// Indexed by topic and partition.
     private var files: [[DiskFile]]
 
     init(index: Int, shards: Int, cluster: Cluster) {

@@ -9,7 +9,7 @@ package final class Run {
     package let timeline: Timeline
     let cluster: Cluster
     var instances: [Instance] = []
-    /// Frozen processes whose place was taken.
+    /// Frozen processes whose names other processes have taken.
     var zombies: [Instance] = []
     private var isEnding = false
     /// When the late events began to come, after all else was done.

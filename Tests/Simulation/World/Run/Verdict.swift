@@ -175,8 +175,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         cases[index].firstBegun = min(cases[index].firstBegun, cluster.timeline.now)
         let place = cluster.partitions[scenario.events[index].topic][Int(scenario.events[index].partition)]
         guard let member = ports.membership, !member.isRenamed, cluster.group.isOwner(member.id, of: place) else {
-            // The group took the partition from the member, perhaps to return it, and the member could not know that
-            // yet.
+            // The group took the partition from the member, maybe to return it. The member could not know that yet.
             cases[index].isBegunByStranger = true
             return
         }
@@ -245,7 +244,7 @@ final class Verdict: ClusterWitness, PortsWitness {
             }
     }
 
-    /// Nothing is committed that is not acknowledged.
+    /// Checks that nothing is committed that was not acknowledged.
     func committed(_ positions: [Position], transaction: Int) {
         for position in positions {
             guard let log = cluster.log(position.partition) else { continue }
