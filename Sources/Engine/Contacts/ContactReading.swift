@@ -30,7 +30,7 @@ struct ContactReading {
     private var isChanged = true
     /// How many partitions the topic has.
     private var count = 0
-    /// Partitions whose offset range no leader has told: they are not read, and the range is asked for again.
+    /// Partitions whose offset range no leader has reported: they are not read, and the range is asked for again.
     private var unknown: Set<TopicPartition> = []
     /// Partitions that failed to be read since the last look: their ends may not have been reached.
     private var failed: Set<Int32> = []

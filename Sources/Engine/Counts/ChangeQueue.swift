@@ -180,7 +180,7 @@ struct ChangeQueue {
         changeTime()
     }
 
-    /// Drops the counts of events that come to nothing. Rewrites are to be published again.
+    /// Drops the counts of aborted events. Rewrites are to be published again.
     mutating func removeCounted(now: Instant) {
         let former = self
         removeAll()

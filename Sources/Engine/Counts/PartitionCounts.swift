@@ -287,8 +287,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// The account's last record, as far as the changelog was restored, is lower than the known state.
     package func isStale(_ account: AccountHash) -> Bool { staleAccounts.contains(account) }
 
-    /// Forgets everything, in memory and on disk, for a changelog or file that is begun anew. False if the disk failed:
-    /// nothing has changed.
+    /// Forgets everything, in memory and on disk: the changelog is another log, or the file is unreadable. False if the
+    /// disk failed: nothing has changed.
     package mutating func restart() -> Bool {
         guard disk.clear() else { return false }
         table = CountTable()

@@ -45,7 +45,7 @@ package struct OffsetMetadata: Equatable, Sendable {
         self.completed = completed
     }
 
-    /// FNV-1a. A set that is wrong about one offset loses a message.
+    /// FNV-1a, because a set that is wrong about one offset loses a message.
     static func checksum(of body: some Sequence<UInt8>) -> UInt32 {
         body.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
     }

@@ -9,8 +9,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         case asking(again: Instant)
         /// Waits for its counts from the changelog, and for its contacts.
         case restoring
-        /// Asked for the log's range, since no usable offset is committed or the log lacks the next one; again at
-        /// `again`.
+        /// Asked for the log's range, since nothing is committed, somebody else set the offset (if counts are kept) or
+        /// the log lacks the next one; asked again at `again`.
         case askingRange(again: Instant)
         /// Its log may not be the one that was counted: the record at the mark tells, if it arrives by `until`.
         case comparing(CountState, until: Instant)

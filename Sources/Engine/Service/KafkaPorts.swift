@@ -30,7 +30,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     private var consumed: [Counter] = []
     private var taken: [Int] = []
     private(set) var hasJoined = false
-    /// Partitions that the group has assigned and not revoked.
+    /// Partitions that were assigned, and neither revoked nor lost since.
     private var owned: Set<TopicPartition> = []
 
     /// Topics whose last output was turned away.

@@ -41,7 +41,7 @@ final class ShardInbox: Sendable {
         change { $0.terminations += 1 }
     }
 
-    /// The shard was told to end, at least once.
+    /// The shard was told to end, once or more.
     var isEnding: Bool { wasTerminated.load(ordering: .sequentiallyConsistent) }
 
     /// Returns the number with which a new letter reader posts. The letters of an earlier one are dropped.

@@ -145,7 +145,7 @@ package final class ShardThreads: Sendable {
             let until = TimeSource.system.now + pause
             while !inbox.isEnding, TimeSource.system.now < until { usleep(100_000) }
             if inbox.isEnding { return }
-            // Two members with the same static name fence each other for as long as both live.
+            // Two members with the same `group.instance.id` fence each other for as long as both live.
             pause = TimeSource.system.now < begun + longestPause * 2 ? min(pause * 2, longestPause) : restartPause
         }
     }

@@ -113,7 +113,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func commitLast() {
-        // An abandoned commit may have reached the group after a later one.
+        // A commit that was given up may have reached the group after a later one.
         if nextRecommit != .never { recommit() }
         ending.phase = .committing(checkpoint.want(), until: ending.committingEnd)
     }

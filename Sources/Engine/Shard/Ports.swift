@@ -46,7 +46,7 @@ package protocol ShardPorts: ~Copyable {
     /// Answered by `ConsumerEvent.commitEnded` with that number, or never.
     mutating func commit(_ positions: [Position], number: UInt32)
 
-    /// The consumer is rejoining the group: a commit would carry an old generation, or a member name that the shard
+    /// The consumer is rejoining the group: a commit would carry an old generation, or a member ID that the shard
     /// does not know yet.
     var isJoining: Bool { get }
 
@@ -282,7 +282,7 @@ package enum ShardNews: Sendable, Equatable {
     case restored([Int32], records: Int)
     case diskFailed(TopicPartition)
     case wasAway(Duration)
-    /// The group knows this member by another name: its partitions' committed offsets are asked for again.
+    /// This member's ID in the group has changed: its partitions' committed offsets are asked for again.
     case renamed
     case confirmed
     case ending(inFlight: Int)

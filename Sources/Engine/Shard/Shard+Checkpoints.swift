@@ -52,7 +52,7 @@ extension Shard where Ports: ~Copyable {
         case .giveUpCommit:
             ports.tell(.commitFailed(reason: "the group does not answer"))
             dropMarks()
-            // The abandoned commit may still reach the group after a later one and undo it: all is committed again.
+            // The given-up commit may still reach the group after a later one and undo it: all is committed again.
             nextRecommit = now + Self.recommitDelay
         case .initialize: step(.initialize)
         case .begin: step(.begin)

@@ -69,7 +69,7 @@ extension Shard where Ports: ~Copyable {
         do throws(OffsetMetadata.Rejection) {
             completed = try OffsetMetadata(decoding: position.metadata, committedAt: position.offset).completed
         } catch let error where error.isOfNewerRelease {
-            // Without it, finished records would be processed again. The group is asked again after a while.
+            // Without the metadata, finished records would be processed again. The group is asked again after a while.
             partitions[index].state = .asking(again: now + Self.looksForOldEvery)
             return ports.tell(.newerCommit(position, reason: error.explanation))
         } catch {
@@ -196,7 +196,7 @@ extension Shard where Ports: ~Copyable {
             // Unfinished records of the old log are finished first: nobody could read them again.
             guard partitions[index].isDrained, !partitions[index].isInTransaction, isConfirmed(index) else { return }
             guard next == partitions[index].foreignOffset else { return goBack(index, in: range) }
-            // Nothing was taken since somebody else set the offset: the counts tell which log it belongs to.
+            // Nothing was taken since somebody else set the offset: the counts tell which log this is.
             ports.tell(.logMadeAnew(partitions[index].place, offset: range.lowerBound))
             partitions[index].epoch &+= 1
             partitions[index].mustCommit = true

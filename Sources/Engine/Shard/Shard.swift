@@ -30,7 +30,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var batchNext = 0
     /// Entries that have been handed their key: they run before the rest of the batch.
     var released: [UInt32] = []
-    /// When messages were last held up; nil if they may run.
+    /// When messages began to be held up; nil if they may run.
     var heldUpSince: Instant?
 
     // What was published.

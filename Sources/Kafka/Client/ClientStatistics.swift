@@ -90,7 +90,7 @@ public struct ClientStatistics: Sendable {
 /// The latest statistics of a client. They arrive during a poll, so they are only stored then, and decoded when they
 /// are read.
 package final class StatisticsInbox: Sendable {
-    /// The text as it came, until `latest` is read; then the decoded statistics.
+    /// The undecoded text until `latest` is read; then the decoded statistics.
     private let content = Mutex<(text: [UInt8]?, known: ClientStatistics?)>((nil, nil))
 
     func take(_ json: [UInt8]) { content.withLock { $0 = (json, nil) } }

@@ -72,7 +72,7 @@ public final class ClusterClient: Sendable {
         if client.lacksController(milliseconds: milliseconds) {
             throw KafkaError("the cluster has no controller, who would create it")
         }
-        // -1 stands for the brokers' default.
+        // -1 stands for the brokers' default number of replicas.
         let (made, reason) = withReason { rd_kafka_NewTopic_new(name, Int32(clamping: partitions), -1, $0, $1) }
         guard let topic = made else { throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason) }
         defer { rd_kafka_NewTopic_destroy(topic) }

@@ -19,7 +19,7 @@ extension Client {
         return body(groups)
     }
 
-    /// The partitions of these topics that no member owns, if the group is stable; nil if that is unknown.
+    /// The partitions of these topics that no member owns; nil if that is unknown, or if the group is not stable.
     func unowned(ofGroup group: String, topics: [String], milliseconds: Int32) -> Set<TopicPartition>? {
         var left: Set<TopicPartition> = []
         for topic in topics {
@@ -46,7 +46,7 @@ struct MemberAssignment {
     private(set) var partitions: [TopicPartition] = []
     private var rest: Slice<UnsafeRawBufferPointer>
 
-    /// nil for other bytes. A member without partitions may have no bytes.
+    /// nil if the bytes are not an assignment. A member without partitions may have no bytes.
     init?(_ bytes: UnsafeRawBufferPointer) {
         rest = bytes[...]
         guard !rest.isEmpty else { return }

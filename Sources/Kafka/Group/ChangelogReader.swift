@@ -116,6 +116,6 @@ package enum ChangelogEvent {
     case end(partition: Int32, offset: Int64, isWhole: Bool)
     /// The log does not hold the offset to be read: reading resumes when `replicate` names another.
     case outOfLog(partition: Int32)
-    /// For the log.
+    /// Only to be logged.
     case failed(KafkaError)
 }

@@ -17,9 +17,9 @@ package enum ConsumerEvent: Sendable, Equatable {
     /// The log does not hold the offset to be read: the partition is not read until a seek.
     case outOfLog(TopicPartition)
     case range(TopicPartition, Range<Int64>)
-    /// For the log: no member owned these, so the group was made to rebalance.
+    /// Only to be logged: no member owned these, so the group was made to rebalance.
     case unowned([TopicPartition])
-    /// For the log.
+    /// Only to be logged.
     case failed(KafkaError)
 }
 

@@ -87,7 +87,7 @@ final class OwnerWatch: Sendable {
     func subscribe(toPatterns isPattern: Bool) -> Bool {
         // Under the lock: nothing is asked of a member that is leaving. librdkafka answers at once.
         state.withLock { state in
-            // If a member joined without an ID, librdkafka would abort the process; its join causes a rebalance anyway.
+            // To subscribe while joining without an ID would make librdkafka abort; such a join rebalances anyway.
             guard !state.isClosed, nameOfMember(client.handle)?.isEmpty == false else { return false }
             return (try? client.subscribe(to: isPattern ? topics.map(Self.pattern) : topics)) != nil
         }

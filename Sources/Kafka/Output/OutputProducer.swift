@@ -178,7 +178,7 @@ package struct OutputDelivery {
     }
 
     package let tag: UInt64
-    /// Its offset in the topic; negative if the brokers have not told it.
+    /// Its offset in the log; negative if the brokers have not reported it.
     package let offset: Int64
     /// The record with its bytes, if it is not known to be stored.
     package let returned: OwnedRecord?

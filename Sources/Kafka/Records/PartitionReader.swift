@@ -33,7 +33,7 @@ public final class PartitionReader {
         try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
 
-    /// The offsets that the log holds. Blocks, but not as long as the leader is away, as librdkafka's own query does.
+    /// The offsets that the log holds. Blocks for a bounded time: librdkafka's own query waits for an absent leader.
     public func range(of partition: TopicPartition, milliseconds: Int32) throws(KafkaError) -> Range<Int64> {
         let low = try offset(since: Position.beginning, in: partition, milliseconds: milliseconds)
         let high = try offset(since: Position.end, in: partition, milliseconds: milliseconds)
