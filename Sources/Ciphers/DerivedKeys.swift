@@ -20,7 +20,7 @@ final class DerivedKeys: Sendable {
 
     func known(_ derivation: Derivation) -> SecretBytes? { known.withLock { $0[derivation.identity] } }
 
-    /// Runs on one of the queues. A task that is cancelled before its turn gives it up.
+    /// Computes the key on one of the queues. Throws if the task is canceled before its turn.
     func derive(_ derivation: Derivation) async throws -> SecretBytes {
         let isCancelled = Flag()
         return try await withTaskCancellationHandler {

@@ -105,6 +105,6 @@ package enum Localization {
     case ok
     /// None of the locales searched has the key.
     case missing
-    /// There are too few arguments, or they are not the numbers that the translation needs.
+    /// Too few arguments, not the numbers that the translation needs, or a specifier that no push can serve.
     case wrongArguments
 }

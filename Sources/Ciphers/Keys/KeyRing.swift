@@ -3,7 +3,7 @@ import Synchronization
 
 /// A key set in use: immutable, replaced as a whole.
 package final class KeyRing: Sendable {
-    /// A replaced key set. Messages in flight may still need it until `until`.
+    /// A replaced key set. Until `until` it still opens messages that were encrypted before the change.
     struct Former {
         let ring: KeyRing
         let until: ContinuousClock.Instant

@@ -72,7 +72,7 @@ struct StringCatalog {
         return Template.Variable(name: name, argument: position, specifier: specifier, forms: forms)
     }
 
-    /// The text of a node with a string unit or variations; nil if it has neither.
+    /// The text of a node's string unit or variations; nil if it has neither, or if they have no text yet.
     private func text(of node: JSONNode) throws(CatalogProblem) -> Template.Text? {
         if let unit = document.member("stringUnit", of: node) { return try value(of: unit).map { .plain($0) } }
         guard let variations = document.member("variations", of: node) else { return nil }

@@ -1,7 +1,7 @@
 import PushmillStages
 
 extension MediaType {
-    /// Bytes that determine the type.
+    /// How many of the first bytes determine the type.
     static let headLength = 12
 
     /// The type of media with these first bytes, and these letters from its ninth byte on.

@@ -29,7 +29,7 @@ final class Requests: Sendable {
     /// Returns the fetch that the caller must start, if any. Called by the task that waits.
     func join(_ url: String, as number: Int, until limit: Instant, now: Instant, _ answer: @escaping Answer) -> Fetch? {
         let (result, fetch) = state.withLock { state -> (FetchResult?, Fetch?) in
-            // It may have come since the caller looked it up.
+            // The media may have come since the caller looked for it.
             if let (media, _) = state.memory.find(url, now: now) { return (.success(media), nil) }
             // A task that was canceled by now may already have called `leave`.
             if Task.isCancelled { return (.failure(.abandoned), nil) }

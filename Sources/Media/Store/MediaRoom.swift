@@ -35,7 +35,7 @@ final class MediaRoom: Sendable {
         self.measure = measure
     }
 
-    /// Calls `body` each time a fiftieth of the capacity has come. Only the last `body` is kept.
+    /// Calls `body` when a fiftieth of the capacity has come since the last count. Only the last `body` is kept.
     func watch(_ body: @escaping @Sendable () -> Void) { onGrowth.withLock { $0 = body } }
 
     // MARK: Taking

@@ -10,7 +10,7 @@ final class Exchange {
     enum Progress {
         /// The server's address is not known yet.
         case begun
-        /// libcurl does not have it cached, and this exchange may not ask for it.
+        /// The address is not in libcurl's cache, and this exchange may not ask for it.
         case needsAddress
         case hasAddress
         /// There was a connection already.

@@ -1,7 +1,7 @@
 /// A difference between two documents at one place. Values are compared and reported as they are spelled.
 package struct JSONDifference: Sendable, Equatable {
     package let pointer: String
-    /// Nil, like `after`, if that document has nothing there.
+    /// Nil if the old document has nothing there, as `after` is if the new one has nothing.
     package let before: String?
     package let after: String?
 

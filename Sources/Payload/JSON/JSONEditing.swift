@@ -18,7 +18,7 @@ extension JSONDocument {
     /// Whether the mark was made for the text read last.
     func isOf(_ mark: Mark) -> Bool { mark.reading == storage.reading }
 
-    /// Undoes every edit since the mark. A mark for another text undoes nothing.
+    /// Undoes every edit since the mark. A mark from another `read` undoes nothing.
     public mutating func rollback(to mark: Mark) {
         guard isOf(mark) else { return }
         guard storage.records.count > mark.records || storage.journal.count > mark.journal else { return }

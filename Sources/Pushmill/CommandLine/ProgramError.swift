@@ -48,7 +48,7 @@ extension ProgramError: CustomStringConvertible {
 }
 
 extension ProgramError {
-    /// Errors in the contents of files are bad data; those of brokers and stores are not.
+    /// Files and input that cannot be opened or read are bad data; any other error is an internal failure.
     init(_ error: any Error) {
         switch error {
         case let error as ProgramError: self = error

@@ -48,7 +48,7 @@ extension MetricRegistry {
     }
 }
 
-/// Counts the stages that were abandoned with their message, and those that ended after that.
+/// Counts stages that were abandoned while they ran, and those that ended after that.
 final class AbandonedStages: ChainObserver {
     private let stages: [StageMetrics]
 

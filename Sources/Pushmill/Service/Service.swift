@@ -17,7 +17,7 @@ final class Service: Sendable {
     private static let configurationTarget = "configuration"
     /// Set if contacts come from a topic.
     private let contacts: ContactFollower?
-    /// Set if this process keeps something in the state that no other process may use.
+    /// Locks the state. Set if this process keeps counts there, or a copy of a topic's contacts.
     private let state: StateFile?
     private let admin: AdminServer
     /// Set if the configuration says `embedded`.

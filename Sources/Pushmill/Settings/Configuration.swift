@@ -17,7 +17,7 @@ package struct Configuration: Sendable {
     /// Settings that are allowed but hardly intended.
     package let warnings: [SettingProblem]
 
-    /// True with a `badge` stage: counts depend on the order of events and must survive. A user's own may count too.
+    /// True with a `badge` stage: counts depend on the order of events and must survive. A user's stage may count too.
     package var countsBadges: Bool { stages.contains { $0.name == "badge" } }
 
     /// The topic of which the embedded store's contacts are a copy.

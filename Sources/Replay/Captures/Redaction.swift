@@ -10,7 +10,7 @@ package struct Redaction: Sendable {
         "pushmill-outcome", "pushmill-source", "pushmill-stages", "pushmill-attempt", "pushmill-counted",
         "ce_specversion", "ce_type", "ce_time", "ce_datacontenttype",
     ]
-    /// Members of `aps` that reveal nothing about a person: if it is a number, in any case, and within its alert.
+    /// Members that reveal nothing about a person: in `aps` if they are numbers; in `aps` always; and in its alert.
     private static let openNumbers: Set<String> = [
         "badge", "content-available", "dismissal-date", "mutable-content", "relevance-score", "stale-date", "timestamp",
     ]

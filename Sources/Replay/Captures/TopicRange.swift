@@ -21,8 +21,8 @@ package struct TopicRange: Sendable, Equatable {
 }
 
 extension TopicRange.Bound {
-    /// Reads an offset (`1200`), a time (`2026-11-20T08:00:00Z`), or how long ago (`2h`); `now` is in milliseconds since
-    /// 1970. Nil for anything else.
+    /// Reads an offset (`1200`), a time (`2026-11-20T08:00:00Z`), or how long ago (`2h`). `now` is in milliseconds
+    /// since 1970. Nil for anything else.
     package init?(_ text: String, now: Int64) {
         if let offset = Int64(text), offset >= 0 {
             self = .offset(offset)

@@ -131,7 +131,7 @@ struct ContactPlaceholders: Sequence, IteratorProtocol {
     private static let opening: StaticString = "{contact:"
 
     private let text: UnsafeBufferPointer<UInt8>
-    /// The start of the next literal, and the range of the next placeholder.
+    /// The start of what was not returned yet, and the range of the next placeholder in it.
     private var at = 0
     private var placeholder: Range<Int>?
 

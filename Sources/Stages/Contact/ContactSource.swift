@@ -87,8 +87,8 @@ public enum ContactDirectory {
 
 /// Cleans a name for use in another text.
 public enum ContactName {
-    /// Removes control characters, and those that would change the direction of the text around. Line ends and tabs
-    /// become spaces. Empty if nothing visible is left of the name.
+    /// Removes control characters, and those that would change the direction of the text around the name. Line ends and
+    /// tabs become spaces. Empty if nothing visible is left.
     public static func clean(_ name: RawSpan) -> [UInt8] {
         let cleaned = name.withUnsafeBytes { name in
             // Printable ASCII needs no cleaning.

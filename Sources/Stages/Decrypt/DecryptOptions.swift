@@ -43,7 +43,7 @@ package struct DecryptOptions: Sendable {
     /// Formats without authentication are read only if the configuration names them.
     package var formats: [CiphertextFormat] = [.jwe, .aesGCM, .chaCha20, .webPush]
     package var derivation = PassphraseDerivation.sha256
-    /// Where web push's older form keeps the sender's public key and the salt.
+    /// Where the draft of web push keeps the sender's public key and the salt.
     package var draft = (point: DraftValue("dh", member: "k"), salt: DraftValue("salt", member: "s"))
     package var keyNames = [
         ValueSource.member(JSONPointer(member: "ENCRYPTION_KEY_ID")), .header(Array("encryption-key-id".utf8)),
@@ -55,7 +55,7 @@ package struct DecryptOptions: Sendable {
     package var keyGrace = KeySetFile.grace
     package var fields = [Field()]
     /// Shown for a text that cannot be decrypted: the catalog's text of this key, else the string itself. Nil leaves
-    /// the alert as it came.
+    /// that text unchanged.
     package var placeholder: String? = "(Encrypted)"
     /// A message without the ciphertext fails: it must not pass for one that was decrypted.
     package var isRequired = false
@@ -63,13 +63,13 @@ package struct DecryptOptions: Sendable {
     package init() {}
 }
 
-/// One of the two values that come beside the ciphertext in web push's older form.
+/// One of the two values that the draft of web push sends beside the ciphertext.
 package struct DraftValue: Sendable {
     var from: ValueSource
     package var encoding = BinaryEncoding.auto
     /// Its name in the draft's headers, `Crypto-Key` and `Encryption`.
     let parameter: StaticString
-    /// The text is a whole such header, as it came.
+    /// The text is such a header as a whole, from which the value must be taken.
     package var isInHeader = false
 
     init(_ parameter: StaticString, member: String) {

@@ -75,7 +75,7 @@ package final class DecryptStage: Stage {
         return nil
     }
 
-    /// False if no placeholder is configured; the alert then stays as it came.
+    /// False if no placeholder is configured; the alert then stays unchanged.
     @discardableResult
     private func showPlaceholder(
         in missing: [AlertText], of content: inout NotificationContent, _ context: StageContext
@@ -199,8 +199,8 @@ struct DecryptTurn {
         return hasOpened ? .ok : .skipped
     }
 
-    /// The alert texts that need a placeholder; nil if no field failed. A failed field outside the alert has its
-    /// placeholder in the body, unless the body was decrypted.
+    /// The alert texts that need a placeholder; nil if no field failed. A failed field that is not for one alert text
+    /// has its placeholder in the body, unless the body was decrypted.
     var missingTexts: [AlertText]? {
         missing?.compactMap { $0.text ?? (isBodyOpened ? nil : .body) }
     }

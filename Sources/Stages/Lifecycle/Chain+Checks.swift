@@ -38,7 +38,7 @@ extension Chain {
         if hasCounted(delivery) { content.badge = nil }
     }
 
-    /// Replaces the content with the payload as it came.
+    /// Replaces the content with the input's payload.
     private func readAgain(_ delivery: Delivery, _ content: inout NotificationContent) {
         let operation = content.badgeOperation
         // This payload was read successfully before.

@@ -58,7 +58,7 @@ public final class Delivery {
     @exclusivity(unchecked) var phase = Phase.clear
     /// The best attempt; while a stage runs on the pool, the content before that stage.
     @exclusivity(unchecked) package internal(set) var content = NotificationContent()
-    /// Marks the content as it came.
+    /// Marks the content before any edit.
     @exclusivity(unchecked) var untouched: JSONDocument.Mark?
     /// Whether the record is a CloudEvent, `event`, and its data the payload.
     @exclusivity(unchecked) var isStructured = false

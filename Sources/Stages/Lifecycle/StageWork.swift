@@ -40,7 +40,7 @@ public final class StageWork: Sendable {
         shared = Mutex(Shared(state: .ready(content, context)))
     }
 
-    /// Runs the stage. False if it was abandoned: then nobody is notified.
+    /// Runs the stage. False if it was abandoned: then the pool's `onEnd` is not called.
     package func run() async -> Bool {
         guard case (var content, let context)? = takeInput() else {
             chain.observer?.abandonedStageEnded(stage)

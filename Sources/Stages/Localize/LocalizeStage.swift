@@ -66,7 +66,7 @@ package final class LocalizeStage: ImmediateStage {
 package struct CatalogInUse: Sendable {
     let catalog: Catalog
     lazy var defaultChoice = catalog.defaultChoice
-    /// The most recent choices, by the recipient's list.
+    /// The most recent choices, by the recipient's list of locales.
     var choices = RecentValues<LocaleChoice>(capacity: 4096)
 
     package init(_ catalog: Catalog) { self.catalog = catalog }

@@ -36,7 +36,7 @@ struct ProcessMetrics {
         exposition.sample(labels: "", value)
     }
 
-    /// The start in clock ticks since boot is the 22nd field of `stat`, the 20th after the command's closing parenthesis.
+    /// The start, in clock ticks since boot, is field 22 of `stat`, the 20th after the command's closing parenthesis.
     private static func startTime() -> Double? {
         let stat = readFile("/proc/self/stat")
         guard let command = stat.lastIndex(of: ")") else { return nil }

@@ -1,7 +1,7 @@
 /// One self-contained page: totals, and every difference as a lock screen would show it before and after. The contents
 /// of records are only data to the page, and its script shows them only as text.
 package final class HTMLReport: ReplayReport {
-    /// A page does not hold more well; further differences are only counted.
+    /// A page with more would not work well; further differences are only counted.
     static let limit = 50_000
     private static let chunk = 500
 
