@@ -140,7 +140,7 @@ extension EndToEnd {
         ) async throws {
             try await Scene.play(partitions: 1) { scene in
                 let service = try scene.start(configuration(deadline: "20s", store: store))
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 before()
                 let values = try scene.readValues()
                 let path = "/fast/regained-\(UInt64.random(in: 0 ... .max)).jpg?20000"

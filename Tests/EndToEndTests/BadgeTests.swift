@@ -81,14 +81,14 @@ extension EndToEnd {
                 case .unwritableFile: try await service.limitFileSize(0)
                 }
                 try await scene.feeder.publish(second.map(\.input))
-                try await service.wait(forLine: "the file of a partition's counts cannot be used")
+                try await service.wait(forLine: "cannot use the file of a partition's counts")
                 try await values.wait(count: first.count + second.count)
                 switch obstacle {
                 case .fullDisk: disk.makeRoom()
                 case .unwritableFile: try await service.limitFileSize(nil)
                 }
                 // (trust 16)
-                let told = service.lines.filter { $0.contains("badge counts are") || $0.contains("partition's counts") }
+                let told = service.lines.filter { $0.contains("badge counts") || $0.contains("partition's counts") }
                 #expect(told.count > 2 && told.allSatisfy { $0.contains(#""stage":"badge""#) }, "\(told)")
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
@@ -128,7 +128,7 @@ extension EndToEnd {
             try await Scene.play { scene in
                 let configuration = ServiceConfiguration(stages: ["badge: {}"])
                 let first = try scene.start(configuration)
-                try await first.wait(forLine: "partitions are read")
+                try await first.wait(forLine: "serving partitions")
                 let second = try scene.start(configuration)
                 // The file may be free by the next start.
                 try await second.expectEnd(.exited(70))

@@ -102,9 +102,9 @@ extension EndToEnd {
         /// Expects that no partition was read before all that it needs was restored.
         private func expectOrder(_ service: ServiceProcess, _ isExactlyOnce: Bool) {
             let lines = service.lines
-            let read = lines.firstIndex { $0.contains("partitions are read") } ?? 0
-            var needs = ["contacts are read from their topic"]
-            if isExactlyOnce { needs.append("badge counts are read from their changelog") }
+            let read = lines.firstIndex { $0.contains("serving partitions") } ?? 0
+            var needs = ["following the contacts topic"]
+            if isExactlyOnce { needs.append("restoring badge counts from the changelog") }
             for need in needs {
                 #expect((lines.firstIndex { $0.contains(need) } ?? lines.count) < read)
             }
@@ -121,7 +121,7 @@ extension EndToEnd {
                     forLine: "\(topic) has 3 partitions and \(scene.input) has 2: a recipient's")
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(service.lines(with: "partitions are read").isEmpty)
+                #expect(service.lines(with: "serving partitions").isEmpty)
             }
         }
     }

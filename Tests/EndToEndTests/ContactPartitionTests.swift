@@ -66,7 +66,7 @@ extension EndToEnd {
             try await play(source) { instance in
                 source.brokers.mock?.failRequests(.listOffsets, with: Array(repeating: 29, count: 1000))
                 instance.follow([0, 1])
-                try await instance.log.wait(for: "contacts cannot be read from their topic, trying again")
+                try await instance.log.wait(for: "cannot read contacts from their topic, trying again")
                 expect(instance.follower.reason?.word, is: "contacts-not-restored")
                 instance.release([0, 1])
                 instance.follow([0])
@@ -114,7 +114,7 @@ extension EndToEnd {
                 instance.follow([1])
                 try await instance.wait(for: [2])
                 try await instance.log.wait(
-                    for: "partitions of the topic of contacts have no leader: events that need them wait")
+                    for: "partitions of the contacts topic have no leader: events that need them wait")
                 #expect(!instance.isReady(1))
                 expect(instance.follower.reason?.word, is: "contacts-not-restored")
                 source.brokers.mock?.setLeader(of: place, broker: 1)
@@ -144,7 +144,7 @@ extension EndToEnd {
                 try await instance.wait(for: [0, 1])
                 // OFFSET_OUT_OF_RANGE
                 mock.failRequests(.fetch, of: 2, with: 1, count: 1)
-                let what = "the topic of contacts is not what it was: these partitions are read anew"
+                let what = "the contacts topic was recreated or truncated: reading these partitions again"
                 try await instance.log.wait(for: what)
                 var cursor = 0
                 let told = instance.log.ring.read(from: &cursor).lines.filter { "\($0.message)" == what }
@@ -161,7 +161,7 @@ extension EndToEnd {
                 try await instance.wait(for: [0])
                 // CORRUPT_MESSAGE
                 mock.failRequests(.fetch, of: 2, with: 2, count: 1000)
-                try await instance.log.wait(for: "contacts cannot be read from their topic, trying again")
+                try await instance.log.wait(for: "cannot read contacts from their topic, trying again")
                 try await instance.wait(for: [1])
             }
         }
@@ -173,7 +173,7 @@ extension EndToEnd {
                 instance.follow([2, 7])
                 try await instance.wait(for: [2])
                 try await instance.log.wait(
-                    for: "the topic of contacts has fewer partitions than the input: events of the others wait")
+                    for: "the contacts topic has fewer partitions than the input: events of the other partitions wait")
                 expect(instance.follower.reason?.word, is: "contacts-not-restored")
             }
         }

@@ -93,15 +93,15 @@ extension EndToEnd {
                 }
                 try await texts.reader.wait(count: 1)
                 expect(texts.reader.all.first?.contains("\"Zoë, Someone\""), is: true)
-                let restored = try #require(first.lines.firstIndex { $0.contains("contacts are restored") })
-                let joined = try #require(first.lines.firstIndex { $0.contains("partitions are read") })
+                let restored = try #require(first.lines.firstIndex { $0.contains("contacts restored") })
+                let joined = try #require(first.lines.firstIndex { $0.contains("serving partitions") })
                 #expect(restored < joined)
                 #expect(first.lines[restored].contains(#""count":5"#))
-                let begun = "contacts are read from their topic"
+                let begun = "following the contacts topic"
                 expect(first.lines(with: begun).last?.contains(#""count":5"#), is: true)
-                expect(first.lines(with: "a record of the topic of contacts is none").count, is: 1)
+                expect(first.lines(with: "a record of the contacts topic is invalid").count, is: 1)
                 // (trust 16)
-                let told = ["\"message\":\"contacts ", "topic of contacts"].flatMap { first.lines(with: $0) }
+                let told = ["contacts from", "contacts restored", "contacts topic"].flatMap { first.lines(with: $0) }
                 #expect(told.count >= 3 && told.allSatisfy { $0.contains(#""stage":"contact""#) }, "\(told)")
 
                 try await people.publish([(Self.boris, Self.name("Boris")), (Self.anna, nil)])
@@ -113,7 +113,7 @@ extension EndToEnd {
                 let second = try scene.start(configuration)
                 try await texts.expect("Back, Boris")
                 // The last record that was known, and the new one.
-                for text in [begun, "contacts are restored"] {
+                for text in [begun, "contacts restored"] {
                     expect(second.lines(with: text).first?.contains(#""count":2"#), is: true)
                 }
                 texts.reader.stop()
@@ -130,7 +130,7 @@ extension EndToEnd {
                 scene.brokers.mock?.failRequests(.listOffsets, with: Array(repeating: 29, count: 1000))
                 let service = try scene.start(
                     ServiceConfiguration(stages: ["contact: { source: \"topic:\(topic)\" }"]))
-                try await service.wait(forLine: "contacts cannot be read from their topic")
+                try await service.wait(forLine: "cannot read contacts from their topic")
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0), within: .seconds(20))
                 scene.brokers.mock?.clearFailures(of: .listOffsets)
@@ -153,12 +153,12 @@ extension EndToEnd {
             }
             do {
                 try await log.wait(
-                    for: "partitions of the topic of contacts have no leader: events that need them wait")
+                    for: "partitions of the contacts topic have no leader: events that need them wait")
                 try await Self.wait(for: ["*", "o0", "o2"], in: source.state)
                 #expect(!follower.isReady(TopicPartition("in", 0), for: 0))
                 expect(follower.reason?.word, is: "contacts-not-restored")
                 source.brokers.mock?.setLeader(of: place, broker: 1)
-                try await log.wait(for: "contacts are restored")
+                try await log.wait(for: "contacts restored")
                 try expect(Self.owners(in: source.state), is: ["*", "o0", "o1", "o2"])
                 #expect(follower.isReady(TopicPartition("in", 0), for: 0) && follower.reason == nil)
             } catch {
@@ -224,7 +224,7 @@ extension EndToEnd {
                 brokers.properties([("fetch.wait.max.ms", "50")]), topic: topic, of: "cluster", into: state, log: log)
             do {
                 defer { follower.stop() }
-                try log.block(until: "contacts are restored")
+                try log.block(until: "contacts restored")
                 #expect(follower.isReady(TopicPartition("in", 0), for: 0))
             }
             var lines: [UInt8] = []

@@ -19,7 +19,7 @@ extension EndToEnd {
                 if getenv("LSAN_OPTIONS") == nil, getenv("TSAN_OPTIONS") == nil { #expect(peak < 256 << 20) }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect((1...2).contains(service.lines(with: "left to the next owner").count))
+                #expect((1...2).contains(service.lines(with: "to the next owner").count))
                 let arrivals = try await finish(scene)
                 #expect(arrivals.repeats.isEmpty)
                 #expect(arrivals.keysOutOfOrder.isEmpty)
@@ -53,7 +53,7 @@ extension EndToEnd {
                 configuration.stages = ["sleep: { marker: slow, time: 60s }"]
                 configuration.cores = 2
                 let service = try scene.start(configuration)
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 try await scene.feeder.publish(Event.series(5_000, keys: 5_000, marking: 5_000))
                 let published = ContinuousClock.now
                 try await scene.outputs.wait(count: 4_999)
@@ -80,7 +80,7 @@ extension EndToEnd {
             let service = try scene.start(
                 ServiceConfiguration(
                     delivery: [("deadline", "120s")] + delivery, stages: ["sleep: { marker: slow, time: 60s }"]))
-            try await service.wait(forLine: "partitions are read")
+            try await service.wait(forLine: "serving partitions")
             try await scene.feeder.publish(events)
             let arrivals = try await scene.outputs.wait(count: unmarked)
             expect(arrivals.count, is: unmarked)
@@ -106,7 +106,7 @@ extension EndToEnd {
                 let service = try scene.start(
                     ServiceConfiguration(
                         delivery: [("deadline", "8s")], stages: ["hang: { marker: slow }", "fail: { marker: k }"]))
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 let begin = ContinuousClock.now
                 try await scene.feeder.publish(Event.series(15, keys: 3, marking: 3))
                 let stored = ContinuousClock.now
@@ -142,7 +142,7 @@ extension EndToEnd {
                 // While a second member joins, the group accepts no commits, for longer than the grace period.
                 configuration.cores = 1
                 let service = try scene.start(configuration)
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 try await scene.feeder.publish(Event.series(1, keys: 1, marking: 1))
                 let arrivals = try await scene.outputs.wait(count: 1)
                 expect(arrivals.map(\.outcome), is: ["best-attempt"])
@@ -168,7 +168,7 @@ extension EndToEnd {
                     ServiceConfiguration(
                         delivery: [("deadline", "500ms"), ("shutdown-grace", "2s")],
                         stages: ["hold: { marker: slow, time: 3600s }"]))
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 try await scene.feeder.publish(Event.series(1, keys: 1, marking: 1))
                 let client = try #require(try AdminClient(of: service))
                 try await client.wait(for: "the shard to be found stuck", at: "/healthz") {
@@ -192,11 +192,11 @@ extension EndToEnd {
                 try await scene.feeder.publish(Event.series(2, keys: 2, marking: 2))
                 try await expect(scene.outputs.wait(count: 1).map(\.event.isMarked), is: [false])
                 service.send(SIGTERM)
-                try await service.wait(forLine: "ending: intake stops")
+                try await service.wait(forLine: "shutting down: intake stops")
                 #expect(service.end == nil)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                expect(service.lines(with: "left to the next owner").count, is: 1)
+                expect(service.lines(with: "to the next owner").count, is: 1)
             }
         }
 
@@ -207,7 +207,7 @@ extension EndToEnd {
                     ServiceConfiguration(
                         delivery: [("deadline", "120s"), ("shutdown-grace", "2s")],
                         stages: ["block: { marker: slow, time: 3600s }"]))
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 let events = Event.series(100, keys: 100, marking: 100)
                 try await scene.feeder.publish(events)
                 try await scene.outputs.wait(count: 1)

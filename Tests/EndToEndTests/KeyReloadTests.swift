@@ -43,18 +43,18 @@ extension EndToEnd {
 
                 // The file is unchanged: only the signal makes the service read it.
                 service.send(SIGHUP)
-                try await service.wait(forLine: "a file was read again")
+                try await service.wait(forLine: "reloaded a file")
 
                 try folder.write("{", to: "keys.json")
                 service.send(SIGHUP)
-                try await service.wait(forLine: "a file cannot be read again: what was read before stays")
+                try await service.wait(forLine: "cannot reload a file: its previous contents stay in use")
                 #expect(!service.lines(with: "not a JWK Set: not JSON").isEmpty)
                 try await expectDecrypted(first, 2)
 
                 try folder.write(second.text, to: "keys.json")
                 service.send(SIGHUP)
-                try await service.wait(forLine: "a file was read again", count: 2)
-                #expect(service.lines(with: "read again").allSatisfy { $0.contains(#""stage":"decrypt""#) })
+                try await service.wait(forLine: "reloaded a file", count: 2)
+                #expect(service.lines(with: "a file").allSatisfy { $0.contains(#""stage":"decrypt""#) })
                 try await expectDecrypted(second, 3)
                 // A message that was on its way when the keys changed.
                 try await expectDecrypted(first, 4)
@@ -77,8 +77,8 @@ extension EndToEnd {
                 service.send(SIGHUP)
                 try await service.wait(forLine: #""Log level changed","setting":"debug""#)
                 #expect(try await service.get("/config").contains("level: debug"))
-                try await service.wait(forLine: "settings have changed that a restart takes over", count: 2)
-                let told = service.lines(with: "that a restart takes over")
+                try await service.wait(forLine: "changed settings take effect after a restart", count: 2)
+                let told = service.lines(with: "after a restart")
                 #expect(told.contains { $0.contains(#""delivery""#) } && told.contains { $0.contains(#""kafka""#) })
                 #expect(told.count == 2 && service.lines.allSatisfy { !$0.contains("another") })
                 try scene.rewrite("log: { level: loud }")
@@ -90,7 +90,7 @@ extension EndToEnd {
                 try await service.wait(forLine: "a pipe is read at the start alone")
                 try scene.rewrite(configuration)
                 service.send(SIGHUP)
-                try await service.wait(forLine: "settings have changed that a restart takes over", count: 4)
+                try await service.wait(forLine: "changed settings take effect after a restart", count: 4)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }

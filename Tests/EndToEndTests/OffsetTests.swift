@@ -23,7 +23,7 @@ extension EndToEnd {
                 let arrivals = try await scene.outputs.wait(count: 60)
                 expect(Set(arrivals.map(\.event)), is: Set(events[40...]))
                 #expect(arrivals.repeats.isEmpty)
-                let line = "the committed offset was not set by pushmill and is obeyed"
+                let line = "the committed offset was not set by pushmill: continuing from it"
                 try await service.wait(forLine: line)
                 let lines = service.lines(with: line)
                 expect(lines.count, is: 1)
@@ -42,7 +42,7 @@ extension EndToEnd {
                     Position(scene.places[1], offset: 0, metadata: ""),
                 ])
                 let service = try scene.start(ServiceConfiguration(cores: 1))
-                try await service.wait(forLine: "a newer release has committed the offset: its partition waits")
+                try await service.wait(forLine: "a newer release committed this offset: the partition waits")
                 _ = try await scene.committed { $0[1].offset > 0 }
                 try await expect(scene.committed()[0].metadata, is: "PMv3AAAAAAA")
                 #expect(scene.outputs.all.count < events.count)
@@ -62,8 +62,8 @@ extension EndToEnd {
                 let arrivals = try await scene.outputs.wait(count: 100)
                 expect(Set(arrivals.map(\.event)), is: Set(events))
                 _ = try await scene.committed { $0.doneCount == 100 }
-                try await service.wait(forLine: "the offsets of a partition have gone back")
-                expect(service.lines(with: "the offsets of a partition have gone back").count, is: 1)
+                try await service.wait(forLine: "the offsets of a partition went back")
+                expect(service.lines(with: "the offsets of a partition went back").count, is: 1)
             }
         }
 
@@ -80,7 +80,7 @@ extension EndToEnd {
                 scene.stopReading()
                 // OFFSET_OUT_OF_RANGE
                 mock.failRequests(.fetch, with: [1])
-                try await service.wait(forLine: "a broker has denied an offset that the log holds")
+                try await service.wait(forLine: "a broker denied an offset that the log holds")
                 let more = Event.series(100, keys: 10, from: events.count)
                 try await scene.feeder.publish(more)
                 let outputs = try scene.readOutputs()
@@ -156,7 +156,7 @@ extension EndToEnd {
                     $0.value(of: "pushmill_in_flight_messages") == 2
                 }
                 mock.failRequests(.heartbeat, with: [82])
-                try await service.wait(forLine: "the consumer can go on no more")
+                try await service.wait(forLine: "the consumer has failed")
                 folder.delete("gate")
                 try await scene.outputs.wait(count: 2)
                 _ = try await scene.committed(within: .seconds(60)) { $0.doneCount == 2 }

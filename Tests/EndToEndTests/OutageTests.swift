@@ -22,7 +22,7 @@ extension EndToEnd {
                 configuration.consumer = [("socket.timeout.ms", "8000")]
                 configuration.producer = [("socket.timeout.ms", "2000"), ("request.timeout.ms", "1000")]
                 let service = try scene.start(configuration)
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 async let fed: Void = scene.feeder.publish(events, rate: 2_000)
                 try await scene.outputs.wait(count: 1_000)
                 mock.setDown()
@@ -65,7 +65,7 @@ extension EndToEnd {
             try await Scene.play(brokersGoAway: true) { scene in
                 let mock = try #require(scene.brokers.mock)
                 let service = try scene.start(ServiceConfiguration(delivery: [("shutdown-grace", "3s")]))
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 async let fed: Void = scene.feeder.publish(events, rate: 2_000)
                 try await scene.outputs.wait(count: 1_000)
                 mock.setDown()
@@ -87,7 +87,7 @@ extension EndToEnd {
                 try await scene.feeder.publish(events)
                 mock.failRequests(.produce, with: Array(repeating: code, count: 1_000))
                 let service = try scene.start(ServiceConfiguration(producer: Self.oneRequest))
-                try await service.wait(forLine: "outputs wait: no broker acknowledges them")
+                try await service.wait(forLine: "outputs are waiting: no broker acknowledges them")
                 #expect(scene.outputs.all.isEmpty)
                 mock.clearFailures(of: .produce)
                 try await expectAll(events, scene)
@@ -115,7 +115,7 @@ extension EndToEnd {
                 let second = try scene.start(configuration)
                 try await second.wait(forLine: #""partitions assigned","count":2"#)
                 mock.clearFailures(of: .produce)
-                try await first.wait(forLine: "intake goes on")
+                try await first.wait(forLine: "intake resumed")
                 let wanted = Set(events)
                 try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
                 second.send(SIGTERM)
@@ -139,7 +139,7 @@ extension EndToEnd {
                 // OUT_OF_ORDER_SEQUENCE_NUMBER
                 mock.failRequests(.produce, with: [45])
                 let service = try scene.start()
-                try await service.wait(forLine: "another producer takes the place of one that has failed")
+                try await service.wait(forLine: "a producer has failed: replacing it")
                 try await expectAll(events, scene)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
@@ -171,7 +171,7 @@ extension EndToEnd {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
                 let service = try scene.start()
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 mock.failRequests(.offsetCommit, with: Array(repeating: code, count: 3))
                 try await scene.feeder.publish(events)
                 try await expectAll(events, scene)

@@ -39,7 +39,7 @@ extension EndToEnd {
             try await Scene.play(partitions: 2) { scene in
                 // Each shard is a member of the group: with more members than partitions, none would move.
                 let first = try scene.start(ServiceConfiguration(cores: 1))
-                try await first.wait(forLine: "partitions are read")
+                try await first.wait(forLine: "serving partitions")
                 let client = try #require(try AdminClient(of: first))
                 @Sendable func partitions(_ metrics: String) -> Int {
                     metrics.matches(of: /\npushmill_consumer_lag_records\{/).count
@@ -47,7 +47,7 @@ extension EndToEnd {
                 try await scene.feeder.publish(Event.series(20, keys: 10))
                 try await client.wait(for: "two partitions") { partitions($0) == 2 }
                 let second = try scene.start(ServiceConfiguration(cores: 1))
-                try await second.wait(forLine: "partitions are read")
+                try await second.wait(forLine: "serving partitions")
                 try await client.wait(for: "one partition") { partitions($0) == 1 }
             }
         }

@@ -65,7 +65,7 @@ extension EndToEnd {
                 configuration.delivery = [("deadline", "1s")]
                 configuration.stages = material.stages
                 let service = try scene.start(configuration)
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 let start = try await elsewhere {
                     try #require(try AdminClient(of: service, token: Secret.adminToken.rawValue)).ask("/metrics")
                 }
@@ -76,7 +76,7 @@ extension EndToEnd {
                 try await scene.deadLetters.wait(count: 2 * SecretMaterial.brokenCount)
                 try await scene.outputs.wait(count: 2 * (records.count - SecretMaterial.brokenCount))
                 try material.spoilFiles()
-                try await service.wait(forLine: "a file cannot be read again", count: 2)
+                try await service.wait(forLine: "cannot reload a file", count: 2)
                 let pages = try await elsewhere { try ask(service) }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))

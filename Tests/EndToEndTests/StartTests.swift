@@ -115,7 +115,7 @@ extension EndToEnd {
                 try await service.wait(forLine: "kafka.sasl.password-file: cannot read \(file)")
                 #expect(try await service.get("/readyz").contains(" 503 "))
                 try secrets.write("not-for-logs\n", to: "password")
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 let client = try #require(try AdminClient(of: service))
                 try await client.wait(for: "ready", at: "/readyz") { $0.contains(" 200 ") }
                 #expect(service.lines(with: "not-for-logs").isEmpty && service.lines(with: "wrong").isEmpty)
@@ -156,7 +156,7 @@ extension EndToEnd {
             var configuration = ServiceConfiguration()
             configuration.tokenFile = try secrets.write("first\n", to: "token")
             try await run(configuration, at: isWaiting ? "127.0.0.1:1" : mock.bootstrapServers) { service in
-                try await service.wait(forLine: isWaiting ? #""reason":"no-broker""# : "partitions are read")
+                try await service.wait(forLine: isWaiting ? #""reason":"no-broker""# : "serving partitions")
                 func expect(_ token: String, _ code: Int) async throws {
                     let client = try #require(try AdminClient(of: service, token: token))
                     #expect(try await elsewhere { try client.ask("/config") }.contains(" \(code) "), "\(token)")
@@ -164,13 +164,13 @@ extension EndToEnd {
                 try await expect("first", 200)
                 // Unchanged: nothing but the signal makes it look.
                 service.send(SIGHUP)
-                try await service.wait(forLine: "a file was read again")
+                try await service.wait(forLine: "reloaded a file")
                 try secrets.write("second\n", to: "token")
-                try await service.wait(forLine: "a file was read again", count: 2)
+                try await service.wait(forLine: "reloaded a file", count: 2)
                 try await expect("second", 200)
                 try await expect("first", 401)
                 try secrets.write("no token\n", to: "token")
-                try await service.wait(forLine: "a file cannot be read again: what was read before stays")
+                try await service.wait(forLine: "cannot reload a file: its previous contents stay in use")
                 try await expect("second", 200)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
@@ -191,7 +191,7 @@ extension EndToEnd {
                 let ready = try await service.get("/readyz")
                 #expect(ready.contains(" 503 ") && ready.contains(#""reason":"unknown-topic""#))
                 mock.setTopicError(name, code: 0)
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }

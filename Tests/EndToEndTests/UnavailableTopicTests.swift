@@ -34,8 +34,8 @@ extension EndToEnd {
                 // The remaining outputs find the topic gone, however late the service learned of it.
                 try await service.wait(forLine: Self.lineOfAbsence(scene.output, of: 4))
                 async let fed: Void = scene.feeder.publish(Array(events[500...]), rate: 300)
-                try await service.wait(forLine: "outputs are not taken for now: they wait")
-                try await service.wait(forLine: "outputs wait: no broker acknowledges them")
+                try await service.wait(forLine: "outputs are not accepted for now, waiting")
+                try await service.wait(forLine: "outputs are waiting: no broker acknowledges them")
                 try await fed
                 mock.setTopicError(scene.output, code: 0)
                 try await scene.outputs.wait(count: events.count)
@@ -108,7 +108,7 @@ extension EndToEnd {
                 // The rest finds the topic gone, however late that was learned: the large letter waits behind others.
                 try await service.wait(forLine: Self.lineOfAbsence(scene.deadLetterTopic, of: 1))
                 try await scene.feeder.publish(Array(broken[50...]), rate: 100)
-                try await service.wait(forLine: "outputs are not taken for now: they wait")
+                try await service.wait(forLine: "outputs are not accepted for now, waiting")
                 try await scene.feeder.publish(events)
                 try await scene.outputs.wait(count: events.count)
                 #expect(scene.deadLetters.all.count < 101)

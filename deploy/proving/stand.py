@@ -115,7 +115,7 @@ class Stand:
     def settle(self):
         """Until every instance has its partitions, and none has told anything for a while."""
         wait("the group to settle", lambda: all(
-            "partitions are read" in one.log.read_text() and time.time() - one.log.stat().st_mtime > 3
+            "serving partitions" in one.log.read_text() and time.time() - one.log.stat().st_mtime > 3
             for one in self.instances))
 
     def await_outputs(self, count, within=math.inf):

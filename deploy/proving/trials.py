@@ -105,7 +105,7 @@ def rebalances(figures, broker, program, folder, minutes):
 
 
 def reads(instance):
-    return tells(instance, "partitions are read")
+    return tells(instance, "serving partitions")
 
 
 def tells(instance, words):
@@ -187,4 +187,4 @@ def served(instance):
     wait("partitions to be read", lambda: reads(instance) and time.time() - instance.log.stat().st_mtime > 3)
     lines = [json.loads(line) for line in instance.lines()]
     at = lambda message: [datetime.datetime.fromisoformat(one["time"]) for one in lines if one["message"] == message]
-    return (max(at("partitions are read")) - min(at("partitions assigned"))).total_seconds()
+    return (max(at("serving partitions")) - min(at("partitions assigned"))).total_seconds()

@@ -75,7 +75,7 @@ struct ContactReading {
 
     private func tell(_ error: any Error) {
         log.error(
-            "contacts cannot be read from their topic, trying again", [.contacts, .topic(topic), .error(error)])
+            "cannot read contacts from their topic, trying again", [.contacts, .topic(topic), .error(error)])
     }
 
     /// Returns when there is nothing to follow or the thread must end. Throws errors that may pass with another
@@ -117,7 +117,7 @@ struct ContactReading {
         } catch let other as TopicMadeAnew {
             let places = other.partitions.map { TopicPartition(topic, $0) }
             log.warning(
-                "the topic of contacts is not what it was: these partitions are read anew",
+                "the contacts topic was recreated or truncated: reading these partitions again",
                 [.contacts, .topic(topic), .partitions(places.summary)])
             try contacts.startOver(other.partitions)
             _ = followed.forget(other.partitions)
@@ -157,18 +157,18 @@ struct ContactReading {
         nextTelling = begin + Self.tellsEvery
         nextLook = begin + followed.looksEvery(ofTopic: count)
         log.info(
-            "contacts are read from their topic",
+            "following the contacts topic",
             [.contacts, .topic(topic), .partitions(positions.map(\.partition).summary), .count(Int(total))])
         if !unknown.isEmpty {
             nextAsking = begin + Self.asksEvery
             log.warning(
-                "partitions of the topic of contacts have no leader: events that need them wait",
+                "partitions of the contacts topic have no leader: events that need them wait",
                 [.contacts, .topic(topic), .partitions(Array(unknown).summary)])
         }
         let missing = followed.missing(ofTopic: count).map { TopicPartition(topic, $0) }
         guard !missing.isEmpty else { return }
         log.error(
-            "the topic of contacts has fewer partitions than the input: events of the others wait",
+            "the contacts topic has fewer partitions than the input: events of the other partitions wait",
             [.contacts, .topic(topic), .partitions(missing.summary)])
     }
 
@@ -203,7 +203,7 @@ struct ContactReading {
         for record in records { try compare(record.position) }
         for refused in try contacts.apply(records, now: SystemTime.milliseconds) {
             log.warning(
-                "a record of the topic of contacts is none",
+                "a record of the contacts topic is invalid",
                 [
                     .contacts, .topic(topic), .partition(refused.position.partition), .offset(refused.position.offset),
                     .reason(refused.what),
@@ -245,7 +245,7 @@ struct ContactReading {
         guard followed.areWhole else { return }
         let took = TimeSource.system.now.nanoseconds(since: begin)
         log.info(
-            "contacts are restored",
+            "contacts restored",
             [.contacts, .topic(topic), .count(follower.records.read), .seconds(Double(took) / 1_000_000_000)])
     }
 
@@ -255,7 +255,7 @@ struct ContactReading {
         if !follower.isRestored, now >= nextTelling {
             nextTelling = now + Self.tellsEvery
             let (read, total) = follower.records
-            log.info("contacts are being read", [.contacts, .topic(topic), .count(read), .total(total)])
+            log.info("reading contacts", [.contacts, .topic(topic), .count(read), .total(total)])
         }
         if !unknown.isEmpty, now >= nextAsking {
             if !reader.ranges(of: unknown).isEmpty { isChanged = true }

@@ -22,45 +22,45 @@ extension EngineEnvironment {
             log.info("partitions assigned", fields(places))
         case .revoked(let places):
             metrics.partitionsRevoked.add(places.count)
-            log.info("partitions revoked: finishing them", fields(places))
+            log.info("partitions revoked: finishing their messages", fields(places))
         case .lost(let places):
             metrics.partitionsLost.add(places.count)
-            log.warning("partitions lost: what is unfinished of them is dropped", fields(places))
-        case .reading(let places): log.info("partitions are read", fields(places))
-        case .givenBack(let places): log.info("partitions given back", fields(places))
+            log.warning("partitions lost: dropping their unfinished messages", fields(places))
+        case .reading(let places): log.info("serving partitions", fields(places))
+        case .givenBack(let places): log.info("partitions released", fields(places))
         case .drainTooLong(let count):
-            log.warning("the drain has taken too long: what is unfinished is left to the next owner", [.count(count)])
+            log.warning("the drain took too long: leaving unfinished messages to the next owner", [.count(count)])
         case .foreignCommit(let position, let reason):
             log.warning(
-                "the committed offset was not set by pushmill and is obeyed",
+                "the committed offset was not set by pushmill: continuing from it",
                 fields(position.partition, position.offset) + [.reason(reason)])
         case .newerCommit(let position, let reason):
             log.error(
-                "a newer release has committed the offset: its partition waits for an instance that can read it",
+                "a newer release committed this offset: the partition waits for an instance that can read it",
                 fields(position.partition, position.offset) + [.reason(reason)])
         case .logMadeAnew(let place, let offset):
             log.warning(
-                "the offsets of a partition have gone back: its topic was made anew or cut; going on from there",
+                "the offsets of a partition went back: its topic was recreated or truncated; continuing from there",
                 fields(place, offset))
         case .logExpired(let place, let from, let to):
             log.error(
-                "the log no longer holds what was to be read: at most so many records are lost to its retention",
+                "retention deleted records before they were read: at most this many are lost",
                 [.topic(place.topic), .partition(place.partition), .offset(from), .count(Int(clamping: to - from))])
         case .offsetDenied(let place, let offset):
             log.warning(
-                "a broker has denied an offset that the log holds: asking for it again",
+                "a broker denied an offset that the log holds: asking again",
                 fields(place, offset))
         case .offsetMissing(let place):
             log.error(
-                "nothing is committed of a partition, and auto.offset.reset asks for an error then: it waits",
+                "a partition has no committed offset and auto.offset.reset is error: it waits",
                 [.topic(place.topic), .partition(place.partition)])
         case .windowFull(let place, let offset):
             log.warning(
-                "a message hangs with too many others behind it: intake from its partition waits",
+                "a message hangs with too many others behind it: intake from its partition is paused",
                 fields(place, offset))
         case .metadataCut(let place, let count):
             log.warning(
-                "not every finished record fits into the commit: a crash now would repeat some",
+                "not every finished record fits into the commit: a crash now would repeat the rest",
                 [.topic(place.topic), .partition(place.partition), .count(count)])
         case .commitFailed(let reason):
             metrics.checkpointFailures.add()
@@ -68,61 +68,63 @@ extension EngineEnvironment {
         case .transactionAborted(let reason):
             metrics.checkpointFailures.add()
             metrics.transactionsAborted.add()
-            log.warning("a transaction is aborted: going back to the last commit", [.error(text: reason)])
-        case .transactionsTakenOver: log.info("the name of the transactions is taken over")
+            log.warning("a transaction was aborted: going back to the last commit", [.error(text: reason)])
+        case .transactionsTakenOver: log.info("took over the transactional id")
         case .producerReplaced(let reason):
-            log.warning("another producer takes the place of one that has failed", [.error(text: reason)])
+            log.warning("a producer has failed: replacing it", [.error(text: reason)])
         case .outputsReturned(let reason):
             metrics.outputsReturned.add()
-            log.warning("outputs were not stored: they are sent again, in their order", [.reason(reason)])
-        case .outputsGoOn: log.info("outputs do not wait any more")
+            log.warning("outputs were not stored: sending them again in order", [.reason(reason)])
+        case .outputsGoOn: log.info("outputs no longer wait")
         case .outputRefused(let place, let offset, let reason):
             log.error(
-                "the brokers have refused an output for good: it becomes a dead letter",
+                "the brokers refused an output: it becomes a dead letter",
                 [.source("\(place)/\(offset)"), .error(text: reason)])
         case .changelogRefused(let reason):
-            log.error("the badge changelog does not take counts: nothing is committed", stage + [.error(text: reason)])
+            log.error(
+                "the badge changelog does not accept counts: nothing is committed", stage + [.error(text: reason)])
         case .changelogNotARecord(let position, let reason):
             log.warning(
-                "a record of the badge changelog is none",
+                "a record of the badge changelog is invalid",
                 stage + [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
         case .changelogNewer(let position, let reason):
             log.error(
-                "a newer release has written counts: their partition waits for an instance that can read them",
+                "a newer release wrote these counts: the partition waits for an instance that can read them",
                 stage + [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
         case .changelogAnew(let partition):
             log.warning(
-                "the badge changelog is not what it was: its counts are read anew",
+                "the badge changelog was recreated or truncated: reading its counts again",
                 stage + [.topic(topic), .partition(partition)])
         case .changelogHeldUp(let partition, let offset):
             log.info(
-                "the end of the badge changelog is awaited: a transaction is open",
+                "waiting for the end of the badge changelog: a transaction is open",
                 stage + [.topic(topic), .partition(partition), .offset(offset)])
         case .restoring(let numbers):
             log.info(
-                "badge counts are read from their changelog",
+                "restoring badge counts from the changelog",
                 stage + fields(numbers.map { TopicPartition(topic, $0) }))
         case .restored(let numbers, let records):
             let places = numbers.map { TopicPartition(topic, $0) }
             log.info(
-                "badge counts are restored",
+                "badge counts restored",
                 stage + [.topic(topic), .partitions(places.summary), .count(records)])
         case .diskFailed(let place):
             metrics.checkpointFailures.add()
             log.error(
-                "the file of a partition's counts cannot be used: they are restored from the changelog",
+                "cannot use the file of a partition's counts: restoring the counts from the changelog",
                 stage + [.topic(place.topic), .partition(place.partition)])
         case .renamed:
-            log.warning("the group had lost this member: how far its partitions are is asked for anew")
+            log.warning("the group had lost this member: asking for its committed offsets again")
         case .wasAway(let time):
             log.warning(
-                "this process did not run for long: nothing is published before the group has confirmed it",
+                "this process was frozen: nothing is published until the group confirms this member",
                 [.seconds(time / .seconds(1))])
-        case .confirmed: log.info("the group has confirmed this member")
-        case .ending(let count): log.info("ending: intake stops, what is in flight is finished", [.count(count)])
+        case .confirmed: log.info("the group confirmed this member")
+        case .ending(let count):
+            log.info("shutting down: intake stops, messages in flight are finished", [.count(count)])
         case .leftUnfinished(let count):
-            log.warning("the time to finish is over: what is unfinished is left to the next owner", [.count(count)])
-        case .notLeftInTime: log.warning("the group could not be told in time that this member leaves it")
+            log.warning("no time left to finish: leaving unfinished messages to the next owner", [.count(count)])
+        case .notLeftInTime: log.warning("could not leave the group in time")
         }
     }
 

@@ -102,7 +102,7 @@ extension KafkaPorts {
         case .refused(let error):
             if !turnedAway.contains(topic) {
                 turnedAway.append(topic)
-                environment.log.warning("outputs are not taken for now: they wait", [.error(error)])
+                environment.log.warning("outputs are not accepted for now, waiting", [.error(error)])
             }
             // A failed transaction sends nothing more: outputs queued in it must come back before it can be aborted.
             if settings.shard.isTransactional, error.isOfState { producer.purge(all: false) }
@@ -172,7 +172,7 @@ extension KafkaPorts {
         keptHeaders = nil
         verdict = environment.chain.deadLetter(current, .publishFailed, message: reason, counted: isCounted)
         environment.log.error(
-            "an output was refused for good: it becomes a dead letter",
+            "the producer refused an output: it becomes a dead letter",
             [.source("\(current.record.source)"), .error(text: reason)])
     }
 
@@ -219,7 +219,7 @@ extension KafkaPorts {
             producer = another
             return true
         } catch {
-            environment.log.error("another producer cannot be made, trying again", [.error(error)])
+            environment.log.error("cannot create another producer, trying again", [.error(error)])
             return false
         }
     }

@@ -138,9 +138,9 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             }
         case .unowned(let places):
             environment.log.warning(
-                "partitions had no owner: their group is asked to share them out anew",
+                "partitions have no owner: asking the group to rebalance",
                 environment.fields(places))
-        case .failed(let error): environment.log.error("the input cannot be read", [.error(error)])
+        case .failed(let error): environment.log.error("cannot read the input", [.error(error)])
         case .renamed, .committed, .outOfLog, .range: break
         }
     }
@@ -159,7 +159,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         do {
             try body()
         } catch {
-            environment.log.error("the assignment could not be changed", [.error(error)])
+            environment.log.error("cannot change the assignment", [.error(error)])
         }
     }
 
@@ -236,7 +236,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             case .record: count += 1
             case .failed(let error):
                 environment.log.warning(
-                    "the badge changelog cannot be read, trying again", environment.counting + [.error(error)])
+                    "cannot read the badge changelog, trying again", environment.counting + [.error(error)])
             case .end, .outOfLog: break
             }
             body(event)
@@ -269,16 +269,16 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             switch news {
             case .setAside(let path, let reason):
                 environment.log.warning(
-                    "a file of badge counts was set aside: they are restored from their changelog",
+                    "a file of badge counts was set aside: restoring the counts from the changelog",
                     environment.counting + [.path(path), .error(text: reason)])
             case .taken:
                 // Not another process: that would have had to open the state first.
                 environment.log.info(
-                    "another shard has the file of a partition's counts: the group has moved the partition",
+                    "another shard has the file of a partition's counts: the group moved the partition",
                     environment.counting + [.partition(partition.partition)])
             case .failed(let error):
                 environment.log.error(
-                    "a file of badge counts cannot be used",
+                    "cannot use a file of badge counts",
                     environment.counting + [.partition(partition.partition), .error(error)])
             }
         }

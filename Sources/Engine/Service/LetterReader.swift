@@ -54,7 +54,8 @@ final class LetterReader: Sendable {
         do throws(TelemetryError) {
             try start("letters \(inbox.shard)") { self.run() }
         } catch {
-            environment.log.error("no thread for dead letters: they only name their messages", [.error(error)])
+            environment.log.error(
+                "cannot start a thread for dead letters: they only name their messages", [.error(error)])
             answerAll(by: nil)
         }
     }
@@ -85,7 +86,7 @@ final class LetterReader: Sendable {
                     state.withLock { $0.requests.append((letter, tries + 1)) }
                 } else {
                     environment.log.warning(
-                        "the record of a refused output could not be read again", [.error(error)])
+                        "cannot reread the record of a refused output", [.error(error)])
                     post(letter, of: nil)
                 }
             }
@@ -142,7 +143,7 @@ final class LetterReader: Sendable {
             else { throw error }
         }
         environment.log.warning(
-            "the log no longer holds the record of a refused output",
+            "the record of a refused output is no longer in the log",
             [.source("\(source.partition)/\(source.offset)")])
         return nil
     }

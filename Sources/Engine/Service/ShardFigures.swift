@@ -172,9 +172,9 @@ struct Pressure {
         if figures.isGroupLate != isGroupLate {
             isGroupLate = figures.isGroupLate
             if isGroupLate {
-                log.warning("the group does not answer: this member waits for it")
+                log.warning("the group does not answer, waiting")
             } else {
-                log.info("the group has answered")
+                log.info("the group answered")
             }
         }
         if figures.isAnswered != isAnswered {
@@ -182,7 +182,7 @@ struct Pressure {
             if isAnswered {
                 log.info("outputs are acknowledged again")
             } else {
-                log.error("outputs wait: no broker acknowledges them", [.count(figures.inFlight)])
+                log.error("outputs are waiting: no broker acknowledges them", [.count(figures.inFlight)])
             }
         }
         let taken = figures.partitions.reduce(0) { $0 &+ ($1.next ?? 0) }
@@ -190,7 +190,7 @@ struct Pressure {
             (self.taken, movedAt) = (taken, now)
             if isFull, figures.hasRoom {
                 isFull = false
-                log.info("intake goes on")
+                log.info("intake resumed")
             }
         } else if !isFull, now >= movedAt + Self.patience {
             // A shard that catches up is always full: that is logged only if nothing moves.

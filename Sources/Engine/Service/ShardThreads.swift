@@ -58,7 +58,7 @@ package final class ShardThreads: Sendable {
             let now = TimeSource.system.now
             let limit = Instant(nanoseconds: limit.load(ordering: .sequentiallyConsistent))
             guard now < limit else {
-                return environment.log.warning("ending without threads that hang", [.count(left)])
+                return environment.log.warning("exiting without threads that hang", [.count(left)])
             }
             signal.wait(nanoseconds: Int64(clamping: min(limit.nanoseconds(since: now), 60_000_000_000)))
         }
@@ -140,7 +140,7 @@ package final class ShardThreads: Sendable {
             do throws(KafkaError) {
                 if try serve(settings, environment, inbox) { return }
             } catch {
-                environment.log.error("a shard cannot be made, trying again", [.shard(inbox.shard), .error(error)])
+                environment.log.error("cannot create a shard, trying again", [.shard(inbox.shard), .error(error)])
             }
             let until = TimeSource.system.now + pause
             while !inbox.isEnding, TimeSource.system.now < until { usleep(100_000) }
@@ -170,7 +170,7 @@ package final class ShardThreads: Sendable {
             }
             if let error = shard.ports.consumer.fatalError {
                 environment.log.error(
-                    "the consumer can go on no more: another takes its place", [.shard(inbox.shard), .error(error)])
+                    "the consumer has failed: replacing it", [.shard(inbox.shard), .error(error)])
                 // librdkafka's threads do not end until all of their records are given back.
                 shard.giveUp()
                 shard.ports.releaseCopied()

@@ -41,7 +41,7 @@ extension ProgramError: CustomStringConvertible {
             .internalFailure(let message):
             [message]
         case .outside(let reason): [reason.detail]
-        case .interrupted: ["told to end before it had begun"]
+        case .interrupted: ["stopped before it started"]
         case .configuration(let problems): problems.map(\.description)
         }
     }

@@ -23,7 +23,7 @@ extension Command {
         }
         defer { writer.close() }
         for warning in configuration.warnings {
-            log.warning("a setting is hardly what is wanted", [.setting(warning.path), .error(text: warning.message)])
+            log.warning("a setting is probably a mistake", [.setting(warning.path), .error(text: warning.message)])
         }
         let rereading = Rereading(configuration)
         do throws(ProgramError) {
@@ -55,7 +55,7 @@ private final class StartWatch: Sendable {
                 usleep(UInt32(Self.step / .microseconds(1)))
                 if Signals.isEndWanted { left -= Self.step }
                 guard left <= .zero, !isOver.load(ordering: .relaxed) else { continue }
-                log.warning("ending without what hangs")
+                log.warning("exiting without background work that hangs")
                 usleep(100_000)
                 _exit(ExitCode.success.rawValue)
             }
@@ -80,7 +80,7 @@ extension Invocation {
 extension ProgramError {
     /// Logs why a service ends before it has started, in the form of its other lines.
     fileprivate func tell(_ log: Log) {
-        if case .interrupted = self { return log.info("told to end before it had begun") }
+        if case .interrupted = self { return log.info("stopped before it started") }
         for message in messages { log.error("the service cannot start", [.error(text: message)]) }
     }
 }

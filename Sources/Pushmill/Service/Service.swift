@@ -44,7 +44,7 @@ final class Service: Sendable {
         self.watcher = watcher
         registry.addReloads(reloads) { watcher.paths + [Self.configurationTarget] }
         var resources = StageResources(
-            log: { log.log(LogLevel($0), "a stage says", [.stage($1), .error(text: $2)]) }, watcher: watcher,
+            log: { log.log(LogLevel($0), "message from a stage", [.stage($1), .error(text: $2)]) }, watcher: watcher,
             contacts: { try configuration.state.contacts(of: $0, creating: true, watcher) },
             media: { settings, log in try MediaLibrary(settings, log: log) })
         // Only a demo has notifications to show.
@@ -61,7 +61,9 @@ final class Service: Sendable {
         chainSettings.measuresStages = true
         let chain = Chain(links, settings: chainSettings, observer: AbandonedStages(metrics)) {
             severity, stage, source, message in
-            log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
+            log.log(
+                LogLevel(severity), "message from a stage",
+                [.stage(stage), .source("\(source)"), .error(text: message)])
         }
         if let name = chain.countingStage {
             if let problem = configuration.countingProblems(of: name).first {
@@ -122,7 +124,7 @@ final class Service: Sendable {
                 path: configuration.state.file, access: access, isCopy: configuration.stateIsCopy)
             if let (path, reason) = state.setAside {
                 log.warning(
-                    "the state file was set aside: what it had is restored from its topics",
+                    "the state file was set aside: restoring its contents from their topics",
                     [.path(path), .error(text: reason)])
             }
             return state
@@ -189,7 +191,7 @@ final class Service: Sendable {
         Self.last.withLock { $0 = self }
         // If the system has no thread left, this one waits.
         do { try await onOwnThread("engine") { [engine] in engine.wait() } } catch { engine.wait() }
-        log.info("ended in order")
+        log.info("shut down cleanly")
         endProcess()
         contacts?.stop()
         admin.close()
@@ -207,7 +209,7 @@ final class Service: Sendable {
     private func endProcess() {
         _ = try? Thread(named: "end") { [log] in
             usleep(UInt32(Self.endPatience / .microseconds(1)))
-            log.warning("ending without what hangs")
+            log.warning("exiting without background work that hangs")
             usleep(100_000)
             _exit(ExitCode.success.rawValue)
         }
@@ -221,10 +223,10 @@ final class Service: Sendable {
         case .unchanged: break
         case .reloaded:
             reloads.add(path, succeeded: true)
-            log.info("a file was read again", file)
+            log.info("reloaded a file", file)
         case .failed(let reason):
             reloads.add(path, succeeded: false)
-            log.error("a file cannot be read again: what was read before stays", file + [.error(text: reason)])
+            log.error("cannot reload a file: its previous contents stay in use", file + [.error(text: reason)])
         }
     }
 }

@@ -58,7 +58,7 @@ struct Rereading: Sendable {
         do throws(ProgramError) {
             configuration = try read()
         } catch {
-            log.error("the configuration cannot be read again: it stays as it was", [.error(text: "\(error)")])
+            log.error("cannot reload the configuration: the previous one stays in use", [.error(text: "\(error)")])
             return false
         }
         if log.level != configuration.log.level {
@@ -67,7 +67,7 @@ struct Rereading: Sendable {
         }
         let new = Self.sections(of: configuration)
         for name in sections.keys.sorted() where sections[name] != new[name] {
-            log.warning("settings have changed that a restart takes over", [.setting(String(name))])
+            log.warning("changed settings take effect after a restart", [.setting(String(name))])
         }
         return true
     }

@@ -167,7 +167,7 @@ struct StartWait {
             if told.map({ $0.reason != problem.reason || $0.at + Self.toldEvery <= now }) ?? true {
                 told = (problem.reason, now)
                 log.warning(
-                    "the service cannot start yet: it waits",
+                    "the service cannot start yet, waiting",
                     [.reason(problem.reason), .attempt(attempt), .error(text: problem.detail)])
             }
             attempt += 1

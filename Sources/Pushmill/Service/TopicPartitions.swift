@@ -51,7 +51,7 @@ struct ChangelogTopic {
         var found = try find()
         if found == nil {
             try create(input.count, client)
-            log.info("the changelog of badge counts is created", [.topic(name), .count(input.count)])
+            log.info("created the badge changelog", [.topic(name), .count(input.count)])
             found = try find()
         }
         // Other brokers may not know it yet: the start is retried.

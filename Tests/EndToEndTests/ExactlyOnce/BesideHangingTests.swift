@@ -12,7 +12,7 @@ extension EndToEnd {
             configuration.delivery += [("deadline", "120s")]
             configuration.stages = [stage]
             let service = try scene.start(configuration)
-            try await service.wait(forLine: "partitions are read")
+            try await service.wait(forLine: "serving partitions")
             try await scene.feeder.publish(events)
             return service
         }
@@ -46,7 +46,7 @@ extension EndToEnd {
                 let folder = try TemporaryFolder()
                 let gate = try folder.write("", to: "gate")
                 let service = try await publish(events, in: scene, stage: "gate: { marker: slow, file: \(gate) }")
-                try await service.wait(forLine: "intake from its partition waits")
+                try await service.wait(forLine: "intake from its partition is paused")
                 folder.delete("gate")
                 let wanted = Set(events)
                 try await scene.outputs.wait(for: "every event", within: .seconds(150)) {

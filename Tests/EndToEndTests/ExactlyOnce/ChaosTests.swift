@@ -13,7 +13,7 @@ extension EndToEnd {
             let events = Event.series(8_000, keys: 400)
             try await Scene.play(partitions: 4) { scene in
                 let service = try scene.start(.exactlyOnce(0, of: scene))
-                try await service.wait(forLine: #""partitions are read""#)
+                try await service.wait(forLine: #""serving partitions""#)
                 try await scene.feeder.publish(events, rate: Self.rate)
                 try await scene.outputs.wait(count: events.count)
                 let delays = scene.outputs.all.map(\.delay).sorted()
@@ -35,7 +35,7 @@ extension EndToEnd {
             let events = Event.series(count, keys: 2_000)
             try await Scene.play(partitions: 12) { scene in
                 let fleet = try Fleet(scene, (0..<3).map { ServiceConfiguration.exactlyOnce($0, of: scene) })
-                try await fleet[0].wait(forLine: #""partitions are read""#)
+                try await fleet[0].wait(forLine: #""serving partitions""#)
                 async let fed: Void = scene.feeder.publish(events, rate: Self.rate)
                 let acts = try await Self.haunt(fleet, until: { scene.outputs.all.count >= events.count })
                 try await fed
@@ -64,7 +64,7 @@ extension EndToEnd {
                         configuration.stages = ["badge: {}"]
                         return configuration
                     })
-                try await fleet[0].wait(forLine: #""partitions are read""#)
+                try await fleet[0].wait(forLine: #""serving partitions""#)
                 async let fed: Void = scene.feeder.publish(events.map(\.input), rate: Self.rate)
                 let acts = try await Self.haunt(fleet, until: { scene.outputs.all.count >= events.count })
                 try await fed

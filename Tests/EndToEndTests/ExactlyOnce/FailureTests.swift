@@ -30,7 +30,7 @@ extension EndToEnd {
                 try await scene.outputs.wait(count: events.count)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(service.lines(with: "a transaction is aborted").isEmpty)
+                #expect(service.lines(with: "a transaction was aborted").isEmpty)
                 #expect(scene.outputs.all.repeats.isEmpty)
             }
         }
@@ -49,7 +49,7 @@ extension EndToEnd {
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
                 configuration.producer += [("topic.metadata.refresh.interval.ms", "500")]
                 let service = try scene.start(configuration)
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 mock.failRequests(failure.request, with: [failure.code])
                 try await scene.feeder.publish(events)
                 try await service.wait(forLine: "going back to the last commit")
@@ -57,7 +57,7 @@ extension EndToEnd {
                 try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(!service.lines(with: "a transaction is aborted").isEmpty)
+                #expect(!service.lines(with: "a transaction was aborted").isEmpty)
                 #expect(!service.lines(with: failure.name).isEmpty)
                 #expect(scene.deadLetters.all.isEmpty)
             }
@@ -76,7 +76,7 @@ extension EndToEnd {
                 try await scene.feeder.publish(events)
                 mock.failRequests(failure.request, with: [failure.code])
                 let service = try scene.start(.exactlyOnce(0, of: scene))
-                try await service.wait(forLine: "another producer takes the place of one that has failed")
+                try await service.wait(forLine: "a producer has failed: replacing it")
                 let wanted = Set(events)
                 try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
                 service.send(SIGTERM)
@@ -89,7 +89,7 @@ extension EndToEnd {
             try await Scene.play(brokersGoAway: true) { scene in
                 let mock = try #require(scene.brokers.mock)
                 let service = try scene.start(.exactlyOnce(0, of: scene))
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 async let fed: Void = scene.feeder.publish(events, rate: 1_000)
                 try await scene.outputs.wait(count: 500)
                 mock.setDown()
@@ -111,7 +111,7 @@ extension EndToEnd {
                 configuration.cores = 1
                 configuration.producer += [("debug", "protocol")]
                 let service = try scene.start(configuration)
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forLine: "serving partitions")
                 let client = try #require(try AdminClient(of: service))
                 for start in stride(from: 0, to: events.count, by: 400) {
                     let before = try await elsewhere { Self.committed(try client.ask("/metrics")) }

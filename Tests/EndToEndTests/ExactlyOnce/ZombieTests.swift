@@ -10,7 +10,7 @@ extension EndToEnd {
         func replaced() async throws {
             try await Scene.play { scene in
                 let zombie = try scene.start(.exactlyOnce(0, of: scene))
-                try await zombie.wait(forLine: "partitions are read")
+                try await zombie.wait(forLine: "serving partitions")
                 async let fed: Void = scene.feeder.publish(events, rate: 2_000)
                 try await scene.outputs.wait(count: 2_000)
                 zombie.send(SIGSTOP)
@@ -20,7 +20,7 @@ extension EndToEnd {
                 try await fed
                 try await scene.outputs.wait(count: events.count)
                 zombie.send(SIGCONT)
-                try await zombie.wait(forLine: "another producer takes the place of one that has failed")
+                try await zombie.wait(forLine: "a producer has failed: replacing it")
                 for service in [zombie, next] {
                     service.send(SIGTERM)
                     try await service.expectEnd(.exited(0))

@@ -136,10 +136,10 @@ final class ServiceProcess: Sendable {
     func wait(forPartitionsRead count: Int) async throws {
         try await life.wait(for: "\(count) partitions that service \(identifier) reads", within: .seconds(60)) { life in
             life.end != nil
-                || life.lines.lazy.compactMap { $0.firstMatch(of: /"partitions are read","count":(\d+)/) }
+                || life.lines.lazy.compactMap { $0.firstMatch(of: /"serving partitions","count":(\d+)/) }
                     .reduce(0) { $0 + (Int($1.1) ?? 0) } >= count
         }
-        guard end == nil else { throw Ended(identifier: identifier, awaited: "partitions are read") }
+        guard end == nil else { throw Ended(identifier: identifier, awaited: "serving partitions") }
     }
 
     struct Ended: Error {

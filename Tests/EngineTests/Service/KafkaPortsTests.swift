@@ -286,7 +286,7 @@ struct KafkaPortsTests {
                 expect(stored.headers["pushmill.error.offset"], is: "0")
             }
         }
-        expect(peer.lines.count { $0.hasPrefix("an output was refused for good") }, is: 6)
+        expect(peer.lines.count { $0.hasPrefix("the producer refused an output") }, is: 6)
     }
 
     @Test(

@@ -108,12 +108,12 @@ struct ShardFiguresTests {
         expect(
             news(of: \.isAnswered, from: false),
             is: [
-                "outputs wait: no broker acknowledges them", "outputs are acknowledged again",
+                "outputs are waiting: no broker acknowledges them", "outputs are acknowledged again",
             ])
         expect(
             news(of: \.isGroupLate, from: true),
             is: [
-                "the group does not answer: this member waits for it", "the group has answered",
+                "the group does not answer, waiting", "the group answered",
             ])
     }
 
@@ -158,7 +158,7 @@ struct ShardFiguresTests {
         shard.acceptCommit()
         shard.turn()
         for _ in 0..<2 { pressure.tell(shard.figures, start + .seconds(3), log) }
-        expect(lines(of: log).dropFirst(), is: ["intake goes on"])
+        expect(lines(of: log).dropFirst(), is: ["intake resumed"])
     }
 }
 

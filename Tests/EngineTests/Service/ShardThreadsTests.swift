@@ -17,6 +17,6 @@ struct ShardThreadsTests {
         threads.wait()
         #expect(TimeSource.system.now < begun + .seconds(40))
         #expect(threads.reasons.map(\.word).contains("ending"))
-        #expect(!peer.lines.contains("ending without threads that hang"))
+        #expect(!peer.lines.contains("exiting without threads that hang"))
     }
 }
