@@ -31,58 +31,59 @@ extension MetricDescription {
         .gauge, "pushmill_in_flight_bytes", "Bytes of messages taken and not yet acknowledged.")
     package static let lag = MetricDescription(
         .gauge, "pushmill_consumer_lag_records",
-        "Records of the partition that are not taken yet, and those in flight. "
-            + "What a producer's open transaction holds up is not among them.",
+        "Records of the partition that are unread or in flight. "
+            + "Records held up by a producer's open transaction are not included.",
         labels: [.topic, .partition])
     package static let oldestUnfinished = MetricDescription(
         .gauge, "pushmill_oldest_unfinished_seconds",
-        "Age of the partition's oldest unfinished record, by its timestamp; 0 where there is none. "
-            + "While none of them is taken yet: that of the last one taken, an upper bound. "
-            + "While its broker is not reached, or lets nothing be read: since nothing was left to take. "
-            + "While the partition is not served: that of its oldest record when it was, or how long it has "
+        "Age of the partition's oldest unfinished record, by its timestamp; 0 if there is none. "
+            + "If none of them is taken yet: the age of the last record taken, an upper bound. "
+            + "If its broker is unreachable or refuses reads: the time since nothing was left to take. "
+            + "If the partition is not served: the age of its oldest record when it last was, or how long it has "
             + "waited here.",
         labels: [.topic, .partition])
     package static let paused = MetricDescription(
         .gauge, "pushmill_consumer_paused", "1 while intake from the partition is paused.",
         labels: [.topic, .partition])
     package static let mediaBytes = MetricDescription(
-        .gauge, "pushmill_media_bytes", "Bytes of media in the folder, files that are still coming in included.",
+        .gauge, "pushmill_media_bytes", "Bytes of media in the folder, including unfinished files.",
         labels: [.path])
     package static let mediaLimit = MetricDescription(
-        .gauge, "pushmill_media_limit_bytes", "Bytes of media that the folder may hold: its `keep-at-most`.",
+        .gauge, "pushmill_media_limit_bytes", "Bytes of media that the folder may hold (`keep-at-most`).",
         labels: [.path])
     package static let mediaFree = MetricDescription(
         .gauge, "pushmill_media_free_bytes",
-        "Bytes that the folder's disk has above the floor that is left free; at 0 nothing more is kept.",
+        "Free bytes on the folder's disk above the floor that is left free; at 0 no more media is kept.",
         labels: [.path])
     package static let mediaRefused = MetricDescription(
-        .counter, "pushmill_media_refused_total", "Media that was not kept for want of room.", labels: [.path])
+        .counter, "pushmill_media_refused_total", "Media that was not kept for lack of room.", labels: [.path])
     package static let restoreLeft = MetricDescription(
         .gauge, "pushmill_restore_left_records",
-        "At most so many records are left of the restores that are under way.")
+        "Badge changelog records left to restore, an upper bound.")
     package static let busy = MetricDescription(
-        .counter, "pushmill_shard_busy_seconds_total", "Time that the shard's thread has worked, not waited.",
+        .counter, "pushmill_shard_busy_seconds_total", "Time that the shard's thread worked rather than waited.",
         labels: [.shard])
     package static let reloads = MetricDescription(
-        .counter, "pushmill_reloads_total", "How often files were read again, by name.", labels: [.target, .result])
+        .counter, "pushmill_reloads_total", "Reloads of files, by name.", labels: [.target, .result])
     package static let reloadSucceeded = MetricDescription(
         .gauge, "pushmill_reload_succeeded",
-        "1 where what the file holds is in force; 0 where it could not be read again, and what was read before is.",
+        "1 if the file's current contents are in use; 0 if the last reload failed and the previous contents are.",
         labels: [.target])
     package static let producerQueueMessages = MetricDescription(
-        .gauge, "pushmill_producer_queue_messages", "Outputs that wait in the producer.")
+        .gauge, "pushmill_producer_queue_messages", "Outputs waiting in the producer.")
     package static let producerQueueBytes = MetricDescription(
-        .gauge, "pushmill_producer_queue_bytes", "Bytes of outputs that wait in the producer.")
+        .gauge, "pushmill_producer_queue_bytes", "Bytes of outputs waiting in the producer.")
     package static let brokerRoundTrip = MetricDescription(
         .gauge, "pushmill_broker_round_trip_seconds",
-        "Mean round trip to the broker; a consumer's has the time in it that a fetch waits for records.",
+        "Mean round trip to the broker; a consumer's includes the time that a fetch waits for records.",
         labels: [.client, .broker])
     package static let build = MetricDescription(
-        .gauge, "pushmill_build_info", "1, labelled with what runs.", labels: [.version])
+        .gauge, "pushmill_build_info", "1, labeled with the version.", labels: [.version])
     package static let logLines = MetricDescription(
-        .counter, "pushmill_log_lines_total", "Log lines by level, also those that were not written.", labels: [.level])
+        .counter, "pushmill_log_lines_total", "Log lines by level, including those that were not written.",
+        labels: [.level])
     package static let logLinesLost = MetricDescription(
         .counter, "pushmill_log_lines_lost_total",
-        "Log lines that were not written: repeated ones, and what the output did not take.",
+        "Log lines that were not written: repeated ones, and those that the output did not accept.",
         labels: [.reason])
 }

@@ -26,7 +26,7 @@ struct ProcessMetrics {
         }
         if let start {
             exposition.begin(
-                MetricDescription(.gauge, "process_start_time_seconds", "Start of the process since 1970."))
+                MetricDescription(.gauge, "process_start_time_seconds", "Start time of the process since 1970."))
             exposition.sample(labels: "", start)
         }
     }

@@ -26,45 +26,48 @@ public final class ServiceMetrics: Sendable {
     package init(registry: MetricRegistry, stages: [String], outcomes: [String], deadLetterReasons: [String]) {
         consumed = registry.counters(
             "pushmill_records_consumed_total",
-            "Records taken from the input topics, again where they are taken again.", labels: .topic)
+            "Records taken from the input topics. A record that is taken again counts again.", labels: .topic)
         let published = registry.counters(
             "pushmill_records_published_total",
-            "Records whose output the brokers acknowledged, again after an aborted transaction.", labels: .outcome)
+            "Records whose output the brokers acknowledged. A record counts again after an aborted transaction.",
+            labels: .outcome)
         self.published = outcomes.map { published.series($0) }
         let deadLetters = registry.counters(
             "pushmill_dead_letters_total", "Dead letters that the brokers acknowledged.", labels: .reason)
         self.deadLetters = deadLetterReasons.map { deadLetters.series($0) }
         dropped = registry.counters(
             "pushmill_records_dropped_total",
-            "Records that had expired and were dropped, as `expired: drop` asks; again where they are taken again."
+            "Expired records that were dropped (`expired: drop`). A record that is taken again counts again."
         ).series()
         messageSeconds = registry.histograms(
             "pushmill_message_seconds",
-            "Time from a message's turn to the hand-over of its output; 0 where no stage waited.", .message
+            "Time from a message's turn until its output is handed to the producer; 0 if no stage waited.", .message
         ).series()
         endToEndSeconds = registry.histograms(
-            "pushmill_end_to_end_seconds", "Time from a record's timestamp to its acknowledged output.", .endToEnd
+            "pushmill_end_to_end_seconds", "Time from a record's timestamp to the acknowledgment of its output.",
+            .endToEnd
         ).series()
         self.stages = StageMetrics.all(stages, in: registry)
         outputsReturned = registry.counters(
-            "pushmill_outputs_returned_total", "Outputs that brokers did not store, and that are sent again."
+            "pushmill_outputs_returned_total", "Outputs that brokers did not store and that are sent again."
         ).series()
         let rebalances = registry.counters(
-            "pushmill_rebalances_total", "Rebalances, by what happened to partitions of this instance.", labels: .event)
+            "pushmill_rebalances_total", "Partitions that rebalances assigned to this instance or took from it.",
+            labels: .event)
         partitionsAssigned = rebalances.series("assigned")
         partitionsRevoked = rebalances.series("revoked")
         partitionsLost = rebalances.series("lost")
         restoredRecords = registry.counters(
-            "pushmill_restore_records_total", "Records of the badge changelog that were read to restore counts."
+            "pushmill_restore_records_total", "Badge changelog records that were read to restore counts."
         ).series()
         checkpointSeconds = registry.histograms(
-            "pushmill_checkpoint_seconds", "Time that a checkpoint took.", .checkpoint
+            "pushmill_checkpoint_seconds", "Duration of a checkpoint.", .checkpoint
         ).series()
         checkpointFailures = registry.counters(
             "pushmill_checkpoint_failures_total", "Checkpoints that failed."
         ).series()
         let transactions = registry.counters(
-            "pushmill_transactions_total", "Transactions of exactly-once, by how they ended.", labels: .result)
+            "pushmill_transactions_total", "Transactions (exactly-once), by result.", labels: .result)
         transactionsCommitted = transactions.series("committed")
         transactionsAborted = transactions.series("aborted")
     }
@@ -97,18 +100,20 @@ public struct StageMetrics: Sendable {
 
     fileprivate static func all(_ names: [String], in registry: MetricRegistry) -> [StageMetrics] {
         let results = registry.counters(
-            "pushmill_stage_results_total", "How stages ended, and why where they failed.",
+            "pushmill_stage_results_total", "Results of stages, with the reason if a stage failed.",
             labels: .stage, .result, .reason)
         let seconds = registry.histograms(
-            "pushmill_stage_seconds", "Time that a stage took; under load, where it computes, of one message in 16.",
+            "pushmill_stage_seconds",
+            "Duration of a stage. Under load, stages that do not wait are measured for one message in 16.",
             .stage, labels: .stage)
         let expired = registry.counters(
-            "pushmill_deadlines_expired_total", "Deadlines, its budget's included, that came while the stage ran.",
+            "pushmill_deadlines_expired_total",
+            "Deadlines, including the stage's budget, that expired while the stage ran.",
             labels: .stage)
         let abandoned = registry.gauges(
-            "pushmill_stages_abandoned", "Calls of the stage that still run without their message.", labels: .stage)
+            "pushmill_stages_abandoned", "Abandoned calls of the stage that are still running.", labels: .stage)
         let late = registry.counters(
-            "pushmill_stage_late_results_total", "Results that came too late for their message and were dropped.",
+            "pushmill_stage_late_results_total", "Results that arrived too late for their message and were dropped.",
             labels: .stage)
         return names.map { name in
             StageMetrics(
