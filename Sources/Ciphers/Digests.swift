@@ -11,7 +11,7 @@ package final class ContentHash {
             context = try DigestContext(.sha256)
             try context.begin()
         } catch {
-            throw FileFailure(path: "SHA-256", what: "no hash can be computed")
+            throw FileFailure(path: "SHA-256", what: "cannot compute a hash")
         }
     }
 

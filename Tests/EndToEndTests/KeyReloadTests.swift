@@ -39,7 +39,7 @@ extension EndToEnd {
                     expect(arrivals.last?.stages, is: "decrypt=ok")
                 }
                 try await expectDecrypted(first, 1)
-                expect(service.lines(with: "can be read by others than its owner").count, is: 1)
+                expect(service.lines(with: "is readable by users other than its owner").count, is: 1)
 
                 // The file is unchanged: only the signal makes the service read it.
                 service.send(SIGHUP)

@@ -31,7 +31,7 @@ package enum KeySetFile {
     ) throws -> KeySetReader {
         var file = try FileBytes(path: path)
         defer { file.wipe() }
-        if file.isReadableByOthers { warn("\(path) holds keys and can be read by others than its owner") }
+        if file.isReadableByOthers { warn("\(path) holds keys and is readable by users other than its owner") }
         let reader = try KeySetReader(file.bytes, refusesSamples: refusesSamples)
         for key in reader.passedOver { warn("\(path): \(key)") }
         return reader
@@ -87,7 +87,7 @@ package struct KeySetReader {
             throw .notAKeySet("\(error)")
         }
         guard let list = document.member("keys", of: document.root), document.kind(of: list) == .array else {
-            throw .notAKeySet("there is no array `keys`")
+            throw .notAKeySet("`keys` is missing or not an array")
         }
         let nodes = document.children(of: list).enumerated()
         // A key may precede the entry that revokes it.
@@ -99,8 +99,8 @@ package struct KeySetReader {
             try read(KeyMembers(document: document, node: node, position: index + 1))
         }
         guard !keys.isEmpty || !revoked.isEmpty else {
-            let why = passedOver.isEmpty ? "it is empty" : passedOver.joined(separator: "; ")
-            throw .notAKeySet("no key in it can be used: \(why)")
+            let why = passedOver.isEmpty ? "the set is empty" : passedOver.joined(separator: "; ")
+            throw .notAKeySet("no usable key: \(why)")
         }
     }
 
@@ -110,20 +110,20 @@ package struct KeySetReader {
         switch try members.text("kty") {
         case "oct"?: found = try octetKey(members)
         case "EC"?: found = try ellipticKey(members)
-        case let type?: found = passOver(members, "keys of type \(type) are not used here")
+        case let type?: found = passOver(members, "keys of type \(type) are not supported")
         case nil: throw members.error("`kty` is missing")
         }
         guard let key = found else { return }
         guard !revoked.contains(where: { $0.coversBeside(key) }) else {
-            _ = passOver(members, "it is revoked")
+            _ = passOver(members, "revoked")
             return
         }
         if let name = key.nameBytes, !names[key.use, default: []].insert(name).inserted {
             throw members.error("another key for \(key.use.name) has the same `kid`")
         }
         if refusesSamples, SampleKeys.contains(key) {
-            let which = "\(members.label) is an example's, known to everybody"
-            throw KeySetError(description: "\(which): make one of your own with 'pushmill keys generate'")
+            let which = "\(members.label) is a published example key"
+            throw KeySetError(description: "\(which): create your own with 'pushmill keys generate'")
         }
         keys.append(key)
     }
@@ -148,34 +148,36 @@ package struct KeySetReader {
         let uses = KeyUse.allCases.filter { !$0.isElliptic }
         guard let algorithm = try members.text("alg") else {
             let names = uses.map(\.name).joined(separator: ", ")
-            throw members.error("`alg` is missing, which says what the key is for: \(names)")
+            throw members.error("`alg` is missing: expected one of \(names)")
         }
         guard let use = uses.first(where: { $0.name == algorithm }) else {
-            return passOver(members, "alg \(algorithm) is not used here")
+            return passOver(members, "`alg` \(algorithm) is not supported")
         }
         guard let secret = try members.secret("k") else { throw members.error("`k` is missing") }
         guard use.counts?.contains(secret.count) ?? (secret.count > 0) else {
-            throw members.error("\(secret.count) bytes are not a key for \(algorithm)")
+            throw members.error("`k` has the wrong length for \(algorithm): \(secret.count) bytes")
         }
         return DecryptionKey(name: try members.text("kid"), use: use, secret: secret)
     }
 
     private mutating func ellipticKey(_ members: KeyMembers) throws(KeySetError) -> DecryptionKey? {
         guard try members.text("crv") == "P-256" else {
-            return passOver(members, "only the curve P-256 is used here")
+            return passOver(members, "only the curve P-256 is supported")
         }
         let (algorithm, purpose) = try (members.text("alg"), members.text("use"))
         if algorithm == "ES256" || purpose == "sig", try members.text("auth") == nil {
-            return passOver(members, "a key for signatures opens nothing")
+            return passOver(members, "a signature key cannot decrypt")
         }
         guard let number = try members.secret("d") else {
-            return passOver(members, "a public key opens nothing")
+            return passOver(members, "a public key cannot decrypt")
         }
-        guard let pair = EllipticKey(secret: number.bytes) else { throw members.error("`d` is not a key of P-256") }
+        guard let pair = EllipticKey(secret: number.bytes) else {
+            throw members.error("`d` is not a P-256 private key")
+        }
         for (name, range): (StaticString, Range) in [("x", 1..<33), ("y", 33..<65)] {
             guard let coordinate = try members.secret(name) else { continue }
             guard coordinate.bytes.elementsEqual(pair.point[range]) else {
-                throw members.error("`\(name)` does not belong to `d`")
+                throw members.error("`\(name)` does not match `d`")
             }
         }
         let auth = try members.secret("auth")

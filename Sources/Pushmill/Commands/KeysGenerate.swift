@@ -65,7 +65,7 @@ extension Command {
         do {
             if access(path, F_OK) == 0 { before = try FileBytes(path: path) }
             guard let after = KeyGenerator.add(key, to: before?.bytes) else {
-                throw ProgramError.unreadableConfiguration("\(path): not a JWK Set: there is no array `keys`")
+                throw ProgramError.unreadableConfiguration("\(path): not a JWK Set: `keys` is missing or not an array")
             }
             text = after
             reader = try KeySetReader(text)

@@ -140,7 +140,7 @@ struct KeyRotationTests {
         let path = try fixture.folder.write(String(text), to: "again.json")
         let ring = try KeySetFile.read(path) { warnings.append($0) }
         #expect(ring.keys.isEmpty)
-        expect(warnings, is: (1...3).map { "\(path): key \($0): it is revoked" })
+        expect(warnings, is: (1...3).map { "\(path): key \($0): revoked" })
     }
 
     @Test("An unreadable set fails the reload and leaves the old set in force")
@@ -196,7 +196,7 @@ struct KeyRotationTests {
         let path = try folder.write(DecryptKeys.text, to: "keys", mode: mode)
         let lines = Mutex<[String]>([])
         _ = try KeySetFile.open(path, StageResources { _, line in lines.withLock { $0.append(line) } })
-        let expected = ["\(path) holds keys and can be read by others than its owner"]
+        let expected = ["\(path) holds keys and is readable by users other than its owner"]
         expect(lines.withLock { $0 }, is: Array(expected.prefix(warnings)))
     }
 
@@ -213,7 +213,7 @@ struct KeyRotationTests {
                 try KeySetFile.read(path, replacing: nil, grace: .zero, refusesSamples: true) { _ in }
             }?.description
         }
-        let why = "is an example's, known to everybody: make one of your own with 'pushmill keys generate'"
+        let why = "is a published example key: create your own with 'pushmill keys generate'"
         try expect(error("{\(sample)}"), is: "key 2 \(why)")
         try expect(error("{\"kty\":\"RSA\"},{\(sample)}"), is: "key 3 \(why)")
         try expect(error("{\(sample),\"kid\":\"k\"}"), is: "key 2 \(why)")
@@ -227,7 +227,7 @@ struct KeyRotationTests {
         var warnings: [String] = []
         let ring = try KeySetFile.read(path) { warnings.append($0) }
         expect(ring.keys.map(\.name), is: ["own"])
-        expect(warnings, is: ["\(path): key 2: keys of type RSA are not used here"])
+        expect(warnings, is: ["\(path): key 2: keys of type RSA are not supported"])
     }
 
     @Test("A set with the same keys keeps the former sets, minus keys that were revoked since")

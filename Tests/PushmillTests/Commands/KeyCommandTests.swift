@@ -195,7 +195,7 @@ struct KeyCommandTests {
         let code = await terminal.run(Program.commands, "keys encrypt openssl --keys \(keys.keys)")
         expect(code, is: .success)
         expect(
-            terminal.error, is: "warning: \(keys.keys) holds keys and can be read by others than its owner")
+            terminal.error, is: "warning: \(keys.keys) holds keys and is readable by users other than its owner")
     }
 
     @Test(
@@ -205,7 +205,7 @@ struct KeyCommandTests {
             ("generate openssl", "64 pushmill: 'keys generate' needs --keys FILE"),
             ("generate aes-gcm --keys @k --alg dir", "64 pushmill: --alg ALG: expected A256GCM or A128GCM, found"),
             ("generate openssl --keys @k --enc A256GCM", "64 pushmill: --enc ENC goes with dir only"),
-            ("generate openssl --keys @bad", "78 pushmill: @bad: not a JWK Set: there is no array `keys`"),
+            ("generate openssl --keys @bad", "78 pushmill: @bad: not a JWK Set: `keys` is missing or not an array"),
             ("generate jwe --kid d --keys @keys.json", "78 pushmill: @keys.json: key 2: another key for dir"),
             ("generate openssl --keys @no/where", "70 pushmill: @no/where cannot be made: No such file"),
             ("encrypt jwe", "64 pushmill: --keys FILE is missing"),

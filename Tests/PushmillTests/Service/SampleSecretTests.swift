@@ -47,7 +47,7 @@ struct SampleSecretTests {
             try KeySetFile.open(path, resources)
         } throws: { error in
             "\(error)".contains(
-                "is an example's, known to everybody: make one of your own with 'pushmill keys generate'")
+                "is a published example key: create your own with 'pushmill keys generate'")
         }
     }
 
