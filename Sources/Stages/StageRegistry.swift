@@ -24,7 +24,7 @@ public struct StageRegistry: Sendable {
     package func read(_ key: String, from settings: inout SettingReader) -> [ConfiguredStage] {
         var names: Set<String> = []
         return settings.namedMaps(key) { name, settings -> ConfiguredStage? in
-            if !names.insert(name).inserted { settings.report("a stage of this name is already in the chain") }
+            if !names.insert(name).inserted { settings.report("a stage with this name is already in the chain") }
             guard let entry = entries.first(where: { $0.name == name }) else {
                 settings.report("no such stage" + suggestion(name))
                 settings.ignoreRest()
@@ -51,7 +51,7 @@ public struct StageRegistry: Sendable {
     private func suggestion(_ name: String) -> String {
         let names = entries.map(\.name)
         let question = Spelling.question(name, names)
-        return question.isEmpty ? "; there are \(names.joined(separator: ", "))" : question
+        return question.isEmpty ? "; available: \(names.joined(separator: ", "))" : question
     }
 }
 

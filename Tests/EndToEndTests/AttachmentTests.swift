@@ -148,7 +148,7 @@ extension EndToEnd {
                 try await feed(path, scene)
                 try await expect(values.wait(count: 1)[0].value, is: payload(server.url(path), note: " 📷"))
                 #expect(begin.duration(to: .now) < .seconds(20))
-                try await service.wait(forLine: "media cannot be kept: \(store): \(reason)")
+                try await service.wait(forLine: "cannot keep media: \(store): \(reason)")
                 mend()
                 try await feed(path, scene)
                 let value = try await values.wait(count: 2)[1].value

@@ -87,7 +87,7 @@ extension EndToEnd {
                 // No process writes to the pipe: reading it would hold up everything that is read after it.
                 try scene.replaceConfigurationByPipe()
                 service.send(SIGHUP)
-                try await service.wait(forLine: "a pipe is read at the start alone")
+                try await service.wait(forLine: "a pipe can be read only at the start")
                 try scene.rewrite(configuration)
                 service.send(SIGHUP)
                 try await service.wait(forLine: "changed settings take effect after a restart", count: 4)

@@ -12,7 +12,7 @@ extension EndToEnd {
         @Test(
             "An offset that an operator has committed is obeyed, with a warning",
             arguments: [
-                ("", "its metadata is not ours"),
+                ("", "its metadata was not written by pushmill"),
                 (OffsetMetadata(base: 3, completed: [5..<9]).encoded().text, "its metadata was written for offset 3"),
             ])
         func reset(metadata: String, reason: String) async throws {

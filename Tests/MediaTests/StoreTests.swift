@@ -22,8 +22,8 @@ struct StoreTests {
         try disk.fill()
         await #expect(throws: MediaFailure.storage) { try await shelf.media(url) }
         expect(disk.folder.names, is: ["ballast"])
-        let why = "its disk is nearly full: nothing more is kept while less than 1 GB, or 5%, of it are free"
-        expect(shelf.lines, is: ["error: media cannot be kept: \(disk.folder.path): \(why)"])
+        let why = "its disk is nearly full: nothing more is kept while less than 1 GB or 5% of it is free"
+        expect(shelf.lines, is: ["error: cannot keep media: \(disk.folder.path): \(why)"])
         #expect(shelf.library.figures?.refusals == 1 && shelf.library.figures?.free == 0)
         disk.makeRoom()
         let media = try await shelf.media(url)
@@ -130,7 +130,7 @@ struct StoreTests {
         let url = server.url("/fast/missing-\(UInt64.random(in: 0 ... .max)).jpg")
         try #require(rmdir(path) == 0)
         await #expect(throws: MediaFailure.storage) { try await shelf.media(url) }
-        expect(shelf.lines, is: ["error: media cannot be kept: \(path): No such file or directory"])
+        expect(shelf.lines, is: ["error: cannot keep media: \(path): No such file or directory"])
         try #require(mkdir(path, 0o700) == 0)
         let media = try await shelf.media(url)
         expect(unlink("\(path)/\(media.name)"), is: 0)

@@ -116,7 +116,7 @@ package final class ContactFollower: Sendable {
     package var reason: (word: String, sentence: String)? {
         if isRestored { return nil }
         let (read, total) = records
-        let sentence = "contacts are read from the topic \(topic): \(read) of at most \(total) records"
+        let sentence = "reading contacts from the topic \(topic): \(read) of at most \(total) records"
         return ("contacts-not-restored", sentence)
     }
 }

@@ -137,7 +137,7 @@ struct ContactReading {
         var others: Set<Int32> = []
         let places = followed.all.filter { $0 < count }.sorted().map { TopicPartition(topic, $0) }
         let ranges = reader.ranges(of: Set(places))
-        guard places.isEmpty || !ranges.isEmpty else { throw KafkaError("brokers do not tell what the topic holds") }
+        guard places.isEmpty || !ranges.isEmpty else { throw KafkaError("the brokers return no offsets of the topic") }
         unknown = Set(places).subtracting(ranges.keys)
         for place in places {
             guard let range = ranges[place] else { continue }

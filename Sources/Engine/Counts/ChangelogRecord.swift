@@ -30,11 +30,11 @@ package enum ChangelogRecord {
         package var reason: String {
             switch self {
             case .noKey: "no key"
-            case .shortKey: "the key ends within its recipient"
+            case .shortKey: "the key is too short for its recipient"
             case .notACount: "the value does not begin with a count"
             case .notAnOffset: "the value's second part is not an offset"
             case .notAnIncarnation: "the value's third part is not an incarnation"
-            case .version(let version): "the value is of version \(version), which is not known here"
+            case .version(let version): "the value has version \(version), which this release does not know"
             }
         }
     }

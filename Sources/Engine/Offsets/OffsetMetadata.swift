@@ -62,9 +62,9 @@ extension OffsetMetadata.Rejection {
 
     package var explanation: String {
         switch self {
-        case .foreign: "its metadata is not ours"
-        case .part(let kind): "its metadata has a part, \(kind), that is not known here"
-        case .version(let version): "its metadata is of version \(version), which is not known here"
+        case .foreign: "its metadata was not written by pushmill"
+        case .part(let kind): "its metadata has a part that this release does not know: \(kind)"
+        case .version(let version): "its metadata has version \(version), which this release does not know"
         case .corrupt: "its metadata is damaged"
         case .otherBase(let base): "its metadata was written for offset \(base)"
         }

@@ -103,29 +103,29 @@ package final class ShardThreads: Sendable {
         contacts: (word: String, sentence: String)?, counts: Bool
     ) -> [(word: String, sentence: String)] {
         var reasons: [(word: String, sentence: String)] = []
-        if isEnding { reasons.append(("ending", "the service was told to end")) }
+        if isEnding { reasons.append(("ending", "the service is shutting down")) }
         if figures.contains(where: { !$0.hasJoined || $0.isGroupLate }) {
             reasons.append(("not-joined", "the group has not answered yet"))
         }
         if figures.contains(where: { !$0.isInitialized }) {
-            reasons.append(("no-transactions", "the name of the transactions has not been taken over yet"))
+            reasons.append(("no-transactions", "the transactional id has not been taken over yet"))
         }
         if isWithBrokers || figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
-            reasons.append(("cannot-publish", "brokers take nothing that is published"))
+            reasons.append(("cannot-publish", "the brokers do not accept or acknowledge outputs"))
         }
         if let contacts { reasons.append(contacts) }
         let waiting = figures.reduce(0) { $0 + $1.restoring }
         if waiting > 0, counts {
             let left = figures.reduce(0) { $0 + $1.restoreLeft }
             let sentence =
-                "the counts of \(waiting) partitions are read from their changelog: at most \(left) records are left"
+                "restoring the counts of \(waiting) partitions: at most \(left) changelog records are left"
             reasons.append(("restoring-counts", sentence))
         }
         let unserved = figures.reduce(0) { $0 + $1.partitions.count { $0.isUnserved } }
         if unserved > 0 {
             let sentence =
-                "\(unserved) partitions are not read yet: brokers do not say, or not in a way that this release "
-                + "understands, where to begin"
+                "\(unserved) partitions are not read yet: the brokers return no starting offset, or one that "
+                + "this release cannot read"
             reasons.append(("not-served", sentence))
         }
         return reasons

@@ -130,7 +130,7 @@ extension Shard where Ports: ~Copyable {
             nextRecommit = now + Self.recommitDelay
             if checkpoint.isOverdue(now) { ports.tell(.commitFailed(reason: error.name)) }
         case .refused:
-            ports.tell(.commitFailed(reason: "the group does not take offsets of this member"))
+            ports.tell(.commitFailed(reason: "the group does not accept offsets from this member"))
             // The group may have given this member's partitions to others, and will report that.
             confirm(from: now + .milliseconds(200))
         }

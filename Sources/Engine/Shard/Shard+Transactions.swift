@@ -27,7 +27,7 @@ extension Shard where Ports: ~Copyable {
             forgetCommittedRefusals()
         case (.initialize, .done): ports.tell(.transactionsTakenOver)
         case (.abort, .done):
-            ports.tell(.transactionAborted(reason: abortReason ?? "not all of its outputs are stored"))
+            ports.tell(.transactionAborted(reason: abortReason ?? "not all of its outputs were stored"))
             abortReason = nil
         case (_, .abort(let error)), (_, .notAMember(let error)): abortReason = error.description
         case (_, .failed(let error)): ports.tell(.producerReplaced(reason: error.description))

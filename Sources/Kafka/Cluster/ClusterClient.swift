@@ -70,7 +70,7 @@ public final class ClusterClient: Sendable {
         _ name: String, partitions: Int, settings: [(name: String, value: String)] = [], milliseconds: Int32
     ) throws(KafkaError) {
         if client.lacksController(milliseconds: milliseconds) {
-            throw KafkaError("the cluster has no controller, who would create it")
+            throw KafkaError("the cluster has no controller to create it")
         }
         // -1 stands for the brokers' default number of replicas.
         let (made, reason) = withReason { rd_kafka_NewTopic_new(name, Int32(clamping: partitions), -1, $0, $1) }

@@ -11,7 +11,7 @@ public final class MockCluster: Sendable {
     public init(brokers: Int = 1) throws(KafkaError) {
         client = try Client(RD_KAFKA_PRODUCER, ClientProperties(), log: { _, _, _ in })
         guard let handle = rd_kafka_mock_cluster_new(client.handle, Int32(clamping: brokers)) else {
-            throw KafkaError("the embedded broker could not be started")
+            throw KafkaError("cannot start the embedded broker")
         }
         self.handle = handle
         bootstrapServers = String(cString: rd_kafka_mock_cluster_bootstraps(handle))

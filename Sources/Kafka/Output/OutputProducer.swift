@@ -222,7 +222,7 @@ extension OutputProducer {
         _ positions: [Position], of member: GroupConsumer, milliseconds: Int32
     ) -> TransactionResult {
         guard let group = rd_kafka_consumer_group_metadata(member.client.handle) else {
-            return .notAMember(KafkaError("the group was left"))
+            return .notAMember(KafkaError("this member has left the group"))
         }
         defer { rd_kafka_consumer_group_metadata_destroy(group) }
         // Checked after the metadata was read, which then has the same member ID.

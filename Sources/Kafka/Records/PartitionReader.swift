@@ -37,7 +37,7 @@ public final class PartitionReader {
     public func range(of partition: TopicPartition, milliseconds: Int32) throws(KafkaError) -> Range<Int64> {
         let low = try offset(since: Position.beginning, in: partition, milliseconds: milliseconds)
         let high = try offset(since: Position.end, in: partition, milliseconds: milliseconds)
-        guard let low, let high else { throw KafkaError("the brokers do not tell where a partition ends") }
+        guard let low, let high else { throw KafkaError("the brokers return no offsets of the partition") }
         return low..<max(low, high)
     }
 
@@ -95,7 +95,7 @@ public final class PartitionReader {
             record.destroy()
             return nil
         }
-        throw KafkaError("no broker has lent the record")
+        throw KafkaError("no broker returned the record")
     }
 }
 

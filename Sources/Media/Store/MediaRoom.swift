@@ -75,9 +75,9 @@ final class MediaRoom: Sendable {
     private func check(adding count: Int = 0) throws(FileFailure) {
         let problem: String
         if free.load(ordering: .relaxed) <= 0 {
-            problem = "its disk is nearly full: nothing more is kept while less than 1 GB, or 5%, of it are free"
+            problem = "its disk is nearly full: nothing more is kept while less than 1 GB or 5% of it is free"
         } else if partial.load(ordering: .relaxed) + count > capacity {
-            problem = "as much is coming in as may be kept"
+            problem = "unfinished files already fill its capacity"
         } else {
             return
         }

@@ -151,7 +151,7 @@ struct Means: Sendable {
     /// Logs problems of the disk, which an operator has to solve.
     func failure(_ error: any Error) -> MediaFailure {
         if let failure = error as? MediaFailure { return failure }
-        log(.error, "media cannot be kept: \(error)")
+        log(.error, "cannot keep media: \(error)")
         return .storage
     }
 }

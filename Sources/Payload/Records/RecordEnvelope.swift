@@ -58,7 +58,7 @@ extension RecordEnvelope {
         guard reader.isObject else { throw .notAnEnvelope("not a JSON object") }
         let version: Int = try reader.integer("version") ?? 1
         guard (1...Self.newest).contains(version) else {
-            let which = "a record of version \(version), which a newer release wrote"
+            let which = "a record of version \(version), written by a newer release"
             throw EnvelopeError(description: "\(which): this one reads up to \(Self.newest)")
         }
         if let text = try reader.bytes("topic", "topic_b64") { topic = String(decoding: text, as: UTF8.self) }

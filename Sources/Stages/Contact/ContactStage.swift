@@ -199,6 +199,6 @@ extension ContactStage {
     private static func checkPartitions(of source: ContactSource, _ settings: inout SettingReader) {
         guard settings.value("co-partitioned", .bool, default: false) else { return }
         if case .topic = source { return }
-        settings.report("co-partitioned", "only a topic has partitions, and the source is \(source)")
+        settings.report("co-partitioned", "only a topic source has partitions; the source is \(source)")
     }
 }

@@ -132,10 +132,10 @@ extension DecryptStage {
         options.formats = settings.list("formats", .choice(CiphertextFormat.self), default: options.formats)
         let isKeyless = options.formats == [.rot13]
         if options.formats.contains(.rot13), !isKeyless {
-            settings.report("formats", "rot13 cannot be told from the other forms and has to stand alone")
+            settings.report("formats", "rot13 cannot be distinguished from the other formats and must be the only one")
         }
         if options.formats.isEmpty, settings.problems.isEmpty {
-            settings.report("formats", "no form of ciphertext is allowed")
+            settings.report("formats", "expected at least one format")
         }
         let keys = isKeyless ? settings.optional("keys", .file) : settings.required("keys", .file)
         options.keyGrace = settings.value("key-grace", .duration(.zero ... .seconds(86_400)), default: options.keyGrace)
@@ -159,8 +159,8 @@ extension DecryptStage {
             settings.warn(
                 "key-binding",
                 """
-                keys are named after recipients, and a ciphertext may name another's: `recipient` binds them; where they \
-                are not, name `key-id-from` without recipient
+                key ids may be recipients, and a ciphertext may name another recipient's key: `recipient` prevents that; \
+                if key ids are not recipients, leave recipient out of `key-id-from`
                 """)
         }
         options.isRequired = settings.value("required", .bool, default: options.isRequired)
@@ -170,9 +170,9 @@ extension DecryptStage {
             let target = settings.value("to", .target, default: standard.target)
             if case .member(let pointer) = target {
                 if let text = pointer.alertText, text != .body, from.isAlert {
-                    settings.report("to", "an alert that is the ciphertext has no place for a \(text.member)")
+                    settings.report("to", "the alert itself is the ciphertext: it cannot hold a \(text.member)")
                 } else if pointer.description == "/aps" {
-                    settings.report("to", "a text in place of `aps` shows nothing: name a member of it")
+                    settings.report("to", "a text in place of `aps` shows nothing: name a member of `aps`")
                 }
             }
             return DecryptOptions.Field(
@@ -180,7 +180,7 @@ extension DecryptStage {
                 encoding: settings.value("encoding", .choice(BinaryEncoding.self), default: standard.encoding),
                 hasEntities: settings.value("html-entities", .bool, default: standard.hasEntities))
         }
-        if options.fields.isEmpty { settings.report("fields", "there is nothing to decrypt") }
+        if options.fields.isEmpty { settings.report("fields", "expected at least one field") }
         let placeholder = settings.value("placeholder", .name, default: "(Encrypted)")
         options.placeholder = placeholder == "none" ? nil : placeholder
         return (options, keys)
@@ -189,13 +189,13 @@ extension DecryptStage {
     private static func members(of target: DecryptOptions.Field.Target, _ settings: inout SettingReader) -> [String] {
         guard case .merge = target else {
             let members = settings.list("members", .name)
-            if !members.isEmpty { settings.report("members", "goes with `to: merge` alone") }
+            if !members.isEmpty { settings.report("members", "allowed only with `to: merge`") }
             return []
         }
         let members = settings.list("members", .name, default: DecryptOptions.Field.standardMembers)
-        if members.isEmpty { settings.report("members", "nothing of the object is taken") }
+        if members.isEmpty { settings.report("members", "expected at least one member") }
         if members.contains("aps") {
-            settings.report("members", "`aps` is never taken: an object that has it is refused")
+            settings.report("members", "`aps` is not allowed: an object that has it is refused")
         }
         return members
     }
@@ -229,7 +229,7 @@ extension PassphraseDerivation {
         if let derivation = PassphraseDerivation(digest, iterations: iterations) {
             self = derivation
         } else {
-            settings.report("digest", "PBKDF2 (iterations) goes with sha256 only")
+            settings.report("digest", "`iterations` (PBKDF2) requires sha256")
             self = .sha256
         }
     }

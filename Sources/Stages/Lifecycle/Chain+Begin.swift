@@ -60,7 +60,8 @@ extension Chain {
         }
         do throws(PayloadError) {
             guard try readPayload(value, of: record, delivery) else {
-                return deadLetter(delivery, .nullValue, message: "the CloudEvent has no data, or none that is base64")
+                return deadLetter(
+                    delivery, .nullValue, message: "the CloudEvent has no data, or its data is not base64")
             }
         } catch {
             return deadLetter(delivery, DeadLetterReason(error), message: error.description)

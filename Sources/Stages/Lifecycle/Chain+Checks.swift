@@ -63,7 +63,8 @@ extension Chain {
         }
         guard count <= delivery.sizeLimit else {
             return deadLetter(
-                delivery, .tooLarge, message: "\(count) bytes, over \(delivery.sizeLimit), and no text to shorten")
+                delivery, .tooLarge,
+                message: "\(count) bytes exceed \(delivery.sizeLimit), and there is no text to shorten")
         }
         return publish(delivery, content, outcome)
     }

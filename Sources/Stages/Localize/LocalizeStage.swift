@@ -85,7 +85,7 @@ extension StageEntry {
                 for warning in shown { resources.log(.warning, "\(warning)") }
                 if catalog.warnings.count > shown.count {
                     let more = catalog.warnings.count - shown.count
-                    resources.log(.warning, "\(path): \(more) more warnings, which `pushmill catalog check` lists")
+                    resources.log(.warning, "\(path): \(more) more warnings: `pushmill catalog check` lists them")
                 }
                 return CatalogInUse(catalog)
             }

@@ -117,7 +117,7 @@ public struct SettingOverrides: Sendable {
         return unasked(below: prefix).map { name in
             let question = Spelling.question(name, known, prefix: "\(prefix)_")
             return SettingProblem(
-                place: .variable("\(prefix)_\(name)"), path: "", message: "no setting goes by this name\(question)")
+                place: .variable("\(prefix)_\(name)"), path: "", message: "no such setting\(question)")
         }
     }
 

@@ -70,7 +70,7 @@ public struct SettingReader {
 
     /// Reports a key that was renamed, if it is used.
     public mutating func renamed(_ key: String, to name: String) {
-        if find(key) != nil { report(key, "it is `\(name)` now") }
+        if find(key) != nil { report(key, "renamed to `\(name)`") }
     }
 
     /// Adds a problem whose place is known.

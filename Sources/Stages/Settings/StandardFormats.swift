@@ -17,7 +17,7 @@ extension SettingFormat where Value == String {
                 guard !path.isEmpty else { throw SettingMismatch(expected: "a path") }
                 // A key or key set in place of a path must not be shown as a path.
                 guard path.first(where: { !$0.isWhitespace }) != "{", !path.utf8.contains(UInt8(ascii: "\n")) else {
-                    throw SettingMismatch(expected: "the path of a file, not what it holds", isSecret: true)
+                    throw SettingMismatch(expected: "the path of a file, not its contents", isSecret: true)
                 }
                 if path.hasPrefix("/") || folder.isEmpty || words.contains(path) { return path }
                 return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"

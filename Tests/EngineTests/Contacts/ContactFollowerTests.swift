@@ -21,7 +21,7 @@ struct ContactFollowerTests {
         follower.begin(total: 200)
         follower.add(50)
         expect(follower.reason?.word, is: "contacts-not-restored")
-        expect(follower.reason?.sentence, is: "contacts are read from the topic contacts: 50 of at most 200 records")
+        expect(follower.reason?.sentence, is: "reading contacts from the topic contacts: 50 of at most 200 records")
         follower.serve([0, 1], areAll: true)
         #expect(follower.reason == nil && follower.isRestored)
         follower.begin(total: 1)

@@ -60,7 +60,7 @@ struct ChangelogRestoreTests {
         var restore = Self.reading(3)
         #expect(Self.take(&restore, 3, 10, "anna", "4 20") == nil)
         let newer = RecordPosition(partition: 3, offset: 11, timestamp: 1)
-        let reason = "the value is of version 3, which is not known here"
+        let reason = "the value has version 3, which this release does not know"
         expect(Self.take(&restore, 3, 11, "bert", "v3 5 21"), is: .changelogNewer(newer, reason: reason))
         #expect(Self.take(&restore, 3, 12, "anna", "6 22") == nil)
         #expect(restore.index(ofNumber: 3) == nil)

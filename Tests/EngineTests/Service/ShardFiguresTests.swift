@@ -290,7 +290,7 @@ struct ReadinessTests {
         expect(
             reasons.map(\.sentence),
             is: [
-                "the counts of 4 partitions are read from their changelog: at most 80 records are left"
+                "restoring the counts of 4 partitions: at most 80 changelog records are left"
             ])
         expect(words([reading], counts: false), is: [])
     }

@@ -140,7 +140,7 @@ struct ShardCommitTests {
         shard.turn()
         shard.acceptCommit(.refused(.unanswered))
         let calls = shard.callsOfTurn()
-        expect(calls.told, is: [.commitFailed(reason: "the group does not take offsets of this member")])
+        expect(calls.told, is: [.commitFailed(reason: "the group does not accept offsets from this member")])
         #expect(!shard.wantsRecords)
         expect(shard.turn(), is: shard.ports.now + .milliseconds(200))
         #expect(shard.committed(after: .milliseconds(199)) == nil)

@@ -82,13 +82,13 @@ struct ShardPartitionTests {
         shard.turn()
         let newer = Position(place, offset: 4, metadata: "PMv9AAAA")
         shard.ports.events = [.committed([newer])]
-        let reason = "its metadata is of version 9, which is not known here"
+        let reason = "its metadata has version 9, which this release does not know"
         expect(shard.callsOfTurn().told, is: [.newerCommit(newer, reason: reason)])
         expect(shard.callsOfTurn(after: .seconds(5)), is: [.askCommitted([place])])
         let foreign = Position(place, offset: 4, metadata: "x")
         shard.ports.events = [.committed([foreign])]
         let calls = shard.callsOfTurn()
-        expect(calls.told.first, is: .foreignCommit(foreign, reason: "its metadata is not ours"))
+        expect(calls.told.first, is: .foreignCommit(foreign, reason: "its metadata was not written by pushmill"))
         #expect(calls.contains(.read([Shard.position(4)])))
     }
 

@@ -194,7 +194,7 @@ struct ShardTransactionTests {
         shard.fail(.unavailable(reason: "away"))
         expect(shard.callsOfTurn().told, is: [.outputsReturned(reason: "away"), .outputsReturned(reason: "away")])
         let calls = shard.callsOfTurn()
-        expect(calls.told.last, is: .transactionAborted(reason: "not all of its outputs are stored"))
+        expect(calls.told.last, is: .transactionAborted(reason: "not all of its outputs were stored"))
         #expect(calls.contains(.transact(.abort)))
         expect(calls.last, is: .transact(.begin))
         expect(shard.callsOfTurn(), is: [.seek(Shard.position(0))])
@@ -221,7 +221,7 @@ struct ShardTransactionTests {
         shard.fail(.purged)
         shard.turn()
         let told = shard.callsOfTurn(after: .milliseconds(40)).told
-        expect(told, is: [.transactionAborted(reason: "not all of its outputs are stored")])
+        expect(told, is: [.transactionAborted(reason: "not all of its outputs were stored")])
     }
 
     @Test(

@@ -57,7 +57,7 @@ struct ContactSourceTests {
         #expect(stage("badge").stage?.contactSource == nil && stage("badge").stage?.hasCoPartitionedContacts == false)
         for (source, name) in [("state", "state"), ("a", "/etc/pushmill/a")] {
             let mistaken = stage(["contact": ["source": .init(stringLiteral: source), "co-partitioned": "true"]])
-            let why = "only a topic has partitions, and the source is \(name)"
+            let why = "only a topic source has partitions; the source is \(name)"
             expect(mistaken.messages, is: ["stages.contact.co-partitioned: \(why)"])
         }
     }

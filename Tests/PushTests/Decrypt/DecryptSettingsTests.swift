@@ -45,13 +45,13 @@ struct DecryptSettingsTests {
         expect(
             read(["formats": ["rot13", "jwe"], "keys": "k.json"]).messages,
             is: [
-                "stages.decrypt.formats: rot13 cannot be told from the other forms and has to stand alone"
+                "stages.decrypt.formats: rot13 cannot be distinguished from the other formats and must be the only one"
             ])
     }
 
     @Test("An empty list of formats or fields is an error", arguments: ["formats", "fields"])
     func empty(key: String) {
-        let why = key == "formats" ? "no form of ciphertext is allowed" : "there is nothing to decrypt"
+        let why = key == "formats" ? "expected at least one format" : "expected at least one field"
         let setting: Setting = [
             "keys": "k.json", "formats": key == "formats" ? [] : ["jwe"], "fields": key == "fields" ? [] : nil,
         ]
@@ -115,9 +115,9 @@ struct DecryptSettingsTests {
         expect(
             read(settings).messages,
             is: [
-                "stages.decrypt.fields[0].members: goes with `to: merge` alone",
-                "stages.decrypt.fields[1].members: `aps` is never taken: an object that has it is refused",
-                "stages.decrypt.fields[2].members: nothing of the object is taken",
+                "stages.decrypt.fields[0].members: allowed only with `to: merge`",
+                "stages.decrypt.fields[1].members: `aps` is not allowed: an object that has it is refused",
+                "stages.decrypt.fields[2].members: expected at least one member",
             ])
     }
 
@@ -131,9 +131,9 @@ struct DecryptSettingsTests {
         expect(
             read(["keys": "k.json", "fields": fields]).messages,
             is: [
-                "stages.decrypt.fields[0].to: an alert that is the ciphertext has no place for a title",
-                "stages.decrypt.fields[1].to: an alert that is the ciphertext has no place for a subtitle",
-                "stages.decrypt.fields[5].to: a text in place of `aps` shows nothing: name a member of it",
+                "stages.decrypt.fields[0].to: the alert itself is the ciphertext: it cannot hold a title",
+                "stages.decrypt.fields[1].to: the alert itself is the ciphertext: it cannot hold a subtitle",
+                "stages.decrypt.fields[5].to: a text in place of `aps` shows nothing: name a member of `aps`",
             ])
     }
 
@@ -149,7 +149,7 @@ struct DecryptSettingsTests {
                 "stages.decrypt.formats[0]: expected jwe, openssl, aes-gcm, chacha20-poly1305, webpush or rot13, "
                     + "found \"jwee\"; did you mean \"jwe\"?",
                 "stages.decrypt.keys: is required",
-                "stages.decrypt.openssl.digest: PBKDF2 (iterations) goes with sha256 only",
+                "stages.decrypt.openssl.digest: `iterations` (PBKDF2) requires sha256",
                 "stages.decrypt.webpush.dh: unknown key",
                 "stages.decrypt.key-id-from[0]: expected a JSON Pointer such as /from, header:NAME, recipient or key, "
                     + "found \"nobody\"",

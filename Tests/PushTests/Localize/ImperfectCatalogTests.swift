@@ -137,6 +137,6 @@ struct ImperfectCatalogTests {
         expect(
             logged.first?.hasSuffix(#"en.lproj/Localizable.strings:1:9: the key "k0" comes twice; the last counts"#),
             is: true)
-        expect(logged.last?.hasSuffix(": 20 more warnings, which `pushmill catalog check` lists"), is: true)
+        expect(logged.last?.hasSuffix(": 20 more warnings: `pushmill catalog check` lists them"), is: true)
     }
 }

@@ -100,8 +100,8 @@ struct ReloadableFileTests {
         let path = "\(folder.path)/a.strings"
         try #require(mkfifo(path, 0o600) == 0)
         expect(file.reload(.poll), is: .unchanged)
-        expect(file.reload(.poll), is: .failed("\(path): a pipe is read at the start alone"))
-        expect(file.reload(.request), is: .failed("\(path): a pipe is read at the start alone"))
+        expect(file.reload(.poll), is: .failed("\(path): a pipe can be read only at the start"))
+        expect(file.reload(.request), is: .failed("\(path): a pipe can be read only at the start"))
         folder.delete("a.strings")
         expect(file.reload(.request), is: .reloaded)
     }

@@ -63,7 +63,7 @@ struct SettingFormatTests {
     func contents(text: String) {
         var settings = SettingReader(["f": Setting(stringLiteral: text)])
         #expect(settings.required("f", .file) == nil)
-        expect(settings.messages, is: ["f: expected the path of a file, not what it holds"])
+        expect(settings.messages, is: ["f: expected the path of a file, not its contents"])
     }
 
     @Test(

@@ -26,7 +26,7 @@ struct SettingOverridesTests {
         expect(
             settings.overrides.problems.map(\.description),
             is: [
-                "APP_S_BADGE_MODE: no setting goes by this name"
+                "APP_S_BADGE_MODE: no such setting"
             ])
     }
 
@@ -51,7 +51,7 @@ struct SettingOverridesTests {
                 "APP_M_L: m.l: expected true or false, found \"x\"",
                 "APP_M_A: m.a: again",
                 "test.yaml:1:1: m.missing: where it would be",
-                "APP_M_AA: no setting goes by this name; did you mean \"APP_M_A\"?",
+                "APP_M_AA: no such setting; did you mean \"APP_M_A\"?",
             ])
     }
 

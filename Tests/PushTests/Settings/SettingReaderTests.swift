@@ -165,7 +165,7 @@ struct PlaceTests {
         settings.renamed("null", to: "new")
         settings.renamed("none", to: "new")
         settings.finish()
-        expect(settings.messages, is: ["old: it is `new` now"])
+        expect(settings.messages, is: ["old: renamed to `new`"])
     }
 
     @Test("A warning has the path of its key, nested too, and is not a problem")

@@ -135,7 +135,7 @@ struct ConfigurationTests {
                 "f.yaml:19:21: \"level\" is here twice; the first one is at f.yaml:19:8",
                 "PUSHMILL_DELIVERY_DRAIN: delivery.drain: expected a duration such as 200ms, 30s or 5m, from 0ms to"
                     + " 5m, found \"5\"",
-                "PUSHMILL_TOPIC_OUTPUT: no setting goes by this name; did you mean \"PUSHMILL_TOPICS_OUTPUT\"?",
+                "PUSHMILL_TOPIC_OUTPUT: no such setting; did you mean \"PUSHMILL_TOPICS_OUTPUT\"?",
             ])
     }
 
@@ -237,10 +237,10 @@ struct ConfigurationTests {
                 ContactTopic(name: "people", isCoPartitioned: true), []
             ),
             ("source: state, co-partitioned: false", nil, []),
-            ("co-partitioned: true", nil, ["37: only a topic has partitions, and the source is state"]),
+            ("co-partitioned: true", nil, ["37: only a topic source has partitions; the source is state"]),
             (
                 "source: c.jsonl, co-partitioned: true", nil,
-                ["54: only a topic has partitions, and the source is /etc/pushmill/c.jsonl"]
+                ["54: only a topic source has partitions; the source is /etc/pushmill/c.jsonl"]
             ),
             (#"source: "topic:people", co-partitioned: yes"#, nil, [#"61: expected true or false, found "yes""#]),
         ])

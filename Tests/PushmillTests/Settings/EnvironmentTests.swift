@@ -108,7 +108,7 @@ struct EnvironmentTests {
         ])
     func unknown(name: String, question: String) {
         let problems = Reading("", environment: [name: "x"]).problems
-        expect(problems, is: ["\(name): no setting goes by this name\(question)"])
+        expect(problems, is: ["\(name): no such setting\(question)"])
     }
 
     @Test("A stage's own setting may share the name of a Kubernetes variable")
