@@ -20,7 +20,7 @@ package final class Catalog: Sendable {
         _ tables: [LocaleTable], of folder: String, defaultLocale: LocaleName, warnings: [CatalogProblem] = []
     ) throws(CatalogError) {
         guard let defaultTable = tables.firstIndex(where: { $0.locale == defaultLocale }) else {
-            let message = "nothing in the default locale \(defaultLocale)"
+            let message = "no texts in the default locale \(defaultLocale)"
             throw CatalogError(problems: [CatalogProblem(file: folder, message: message)])
         }
         self.tables = tables

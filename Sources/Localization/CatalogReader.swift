@@ -112,7 +112,7 @@ package struct CatalogReader {
         let isAgain = try builders[locale, default: TableBuilder()]
             .add(template, for: key, from: source, number: fileCount, warnings: &warnings)
         if isAgain {
-            warnings.append(source.problem(at: key.offset, "the key \"\(key.string)\" comes twice; the last counts"))
+            warnings.append(source.problem(at: key.offset, "the key \"\(key.string)\" occurs twice; the last is used"))
         }
     }
 
@@ -121,7 +121,7 @@ package struct CatalogReader {
         let text = tag.string
         if let known = locales[text] { return known }
         guard let locale = LocaleName(text) else {
-            throw source.problem(at: tag.offset, "\(text) is no language tag")
+            throw source.problem(at: tag.offset, "\(text) is not a language tag")
         }
         locales[text] = locale
         return locale
@@ -162,7 +162,7 @@ struct CatalogFile {
             let tag = String(name.dropLast(".lproj".count))
             let isBase = tag == "Base"
             guard let locale = isBase ? base : LocaleName(formerNames[tag.lowercased()] ?? tag) else {
-                problems.append(CatalogProblem(file: path, message: "the folder's name is no language tag"))
+                problems.append(CatalogProblem(file: path, message: "the folder's name is not a language tag"))
                 continue
             }
             let found = names(in: path, &problems).compactMap { CatalogFile($0, in: path, locale: locale) }
@@ -196,7 +196,7 @@ struct CatalogFile {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
         } catch {
-            problems.append(CatalogProblem(file: folder, message: "the folder cannot be read"))
+            problems.append(CatalogProblem(file: folder, message: "cannot read the folder"))
             return []
         }
     }

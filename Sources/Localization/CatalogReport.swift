@@ -39,7 +39,7 @@ package struct CatalogReport: Sendable {
         let tables = read.tables
         warnings = read.warnings
         guard let base = tables.first(where: { $0.locale == development }) else {
-            let message = "nothing in the development language \(development)"
+            let message = "no texts in the development language \(development)"
             problems = read.problems + [CatalogProblem(file: folder, message: message)]
             locales = []
             return
@@ -92,7 +92,7 @@ package struct CatalogReport: Sendable {
             let here = table.signature(of: entry)
             if let other, let there = other.entry(key).map(other.signature), there != here {
                 let language = isInBase ? "the development language" : other.locale.description
-                findings.append(Finding(.arguments, key, "takes \(here), in \(language) \(there)"))
+                findings.append(Finding(.arguments, key, "takes \(here), but \(there) in \(language)"))
             }
             let lacking = table.pluralForms(of: entry).reduce(into: Set()) { $0.formUnion(needed.subtracting($1)) }
             if !lacking.isEmpty {

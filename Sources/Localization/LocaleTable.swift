@@ -93,7 +93,7 @@ struct TableBuilder {
         let (program, argumentCount) = try FormatCompiler.compile(
             template, from: source, into: &programs, warnings: &warnings)
         guard programs.text.count + key.bytes.count < Int(UInt32.max) / 2 else {
-            throw CatalogProblem(file: source.file, message: "more text than a locale may have")
+            throw CatalogProblem(file: source.file, message: "the locale has too much text")
         }
         if let place {
             index.replace(place, program: program, argumentCount: argumentCount)

@@ -18,8 +18,8 @@ extension TelemetryError: CustomStringConvertible {
         case .invalidListenAddress(let text): "\"\(text)\" is not an address to listen on, such as 127.0.0.1:9464"
         case .addressInUse(let address): "another program is listening on \(address)"
         case .cannotListen(let address, let code): "cannot listen on \(address): \(systemMessage(code))"
-        case .noPipe(let code): "no pipe: \(systemMessage(code))"
-        case .noThread(let code): "no thread: \(systemMessage(code))"
+        case .noPipe(let code): "cannot create a pipe: \(systemMessage(code))"
+        case .noThread(let code): "cannot create a thread: \(systemMessage(code))"
         }
     }
 }

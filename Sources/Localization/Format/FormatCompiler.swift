@@ -46,7 +46,7 @@ struct FormatCompiler {
         let text = format.bytes
         byteCount += text.count
         guard byteCount <= Self.maximumBytes else {
-            throw source.problem(at: format.offset, "the variables expand to too much")
+            throw source.problem(at: format.offset, "the expanded variables are too large")
         }
         var pieces: [FormatPiece] = []
         var argument = context.argument
@@ -84,7 +84,7 @@ struct FormatCompiler {
         flush(&programs)
         pieceCount += pieces.count
         guard pieceCount <= Self.maximumPieces else {
-            throw source.problem(at: format.offset, "the variables expand to too much")
+            throw source.problem(at: format.offset, "the expanded variables are too large")
         }
         return programs.append(program: pieces)
     }
@@ -154,7 +154,7 @@ struct FormatCompiler {
             throw source.problem(at: format.offset, "the variable \(variable.name.string) contains itself")
         }
         guard context.path.count < Self.maximumDepth else {
-            throw source.problem(at: format.offset, "variables within variables, deeper than \(Self.maximumDepth)")
+            throw source.problem(at: format.offset, "variables are nested deeper than \(Self.maximumDepth)")
         }
         return variable
     }
@@ -174,7 +174,7 @@ struct FormatCompiler {
         case .piece(.unservable): return nil
         case .piece: return specifier
         case .percent, .variable, .argument:
-            throw source.problem(at: text.offset, "%\(text.string) is no type of a value")
+            throw source.problem(at: text.offset, "%\(text.string) is not a value type")
         }
     }
 

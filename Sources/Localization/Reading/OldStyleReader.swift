@@ -62,7 +62,7 @@ struct OldStyleReader {
     private mutating func readValue(depth: Int) throws(CatalogProblem) -> Property {
         let start = at
         guard let byte = next else { throw expected("a value") }
-        guard depth < Property.maximumDepth else { throw source.problem(at: at, "nested too deep") }
+        guard depth < Property.maximumDepth else { throw source.problem(at: at, "nested too deeply") }
         if isString(byte) { return Property(content: .string(try readText()), offset: start) }
         guard take("{") else { throw expected("a string or a dictionary") }
         let members = try readMembers(depth: depth + 1)
@@ -96,7 +96,7 @@ struct OldStyleReader {
                 text.append(byte)
             }
         }
-        throw source.problem(at: start, "the string does not end")
+        throw source.problem(at: start, "the string is not terminated")
     }
 
     /// Reads what follows a backslash.
@@ -171,7 +171,7 @@ struct OldStyleReader {
                 let start = at
                 at += 2
                 while next != nil, !(next == UInt8(ascii: "*") && peek(1) == UInt8(ascii: "/")) { at += 1 }
-                guard next != nil else { throw source.problem(at: start, "the comment does not end") }
+                guard next != nil else { throw source.problem(at: start, "the comment is not terminated") }
                 at += 2
             // The line separators of Unicode.
             case (0xE2, 0x80) where peek(2) == 0xA8 || peek(2) == 0xA9: at += 3

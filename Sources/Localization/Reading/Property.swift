@@ -37,7 +37,7 @@ extension Property: Decodable {
         do {
             return try decoder.decode(Property.self, from: Data(source.bytes))
         } catch {
-            throw CatalogProblem(file: source.file, message: "not a sound binary property list")
+            throw CatalogProblem(file: source.file, message: "not a valid binary property list")
         }
     }
 

@@ -22,7 +22,7 @@ struct SourceText {
         guard bytes.count < UInt32.max / 2 else { throw CatalogProblem(file: file, message: "the file is too large") }
         counts = LineCount.counts(of: bytes)
         guard isSound else {
-            throw problem(at: bytes.count, "the UTF-16 text is cut off here, or has half a surrogate pair")
+            throw problem(at: bytes.count, "the UTF-16 text is truncated here, or has half a surrogate pair")
         }
         guard !isBinary else { return }
         do {

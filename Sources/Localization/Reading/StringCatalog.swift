@@ -14,7 +14,7 @@ struct StringCatalog {
         } catch {
             switch error {
             case .notJSON(let offset, let fault): throw source.problem(at: offset, "not JSON: \(fault.rawValue)")
-            case .tooDeep(let offset): throw source.problem(at: offset, "nested too deep")
+            case .tooDeep(let offset): throw source.problem(at: offset, "nested too deeply")
             case .notAnObject, .withoutAps, .tooManyMembers: throw source.problem(at: 0, "not a JSON object")
             }
         }
@@ -57,7 +57,7 @@ struct StringCatalog {
         var position: Int?
         if let argument = document.member("argNum", of: substitution) {
             position = Int(scalar(argument))
-            guard let position, position > 0 else { throw problem(argument, "argNum counts from 1") }
+            guard let position, position > 0 else { throw problem(argument, "argNum starts at 1") }
         }
         let specifier = document.member("formatSpecifier", of: substitution).flatMap(string)
         let forms: PluralForms
@@ -82,7 +82,7 @@ struct StringCatalog {
             return try text(of: chosen)
         }
         guard let plural = document.member("plural", of: variations) else {
-            throw problem(variations, "variations are by plural or by device")
+            throw problem(variations, "expected variations by plural or by device")
         }
         return try forms(of: plural).map { .plural($0) }
     }
@@ -92,7 +92,9 @@ struct StringCatalog {
         var isWhole = true
         for node in document.children(of: plural) {
             let name = name(of: node)
-            guard let category = PluralCategory(name) else { throw problem(node, "\(name.string) is no plural form") }
+            guard let category = PluralCategory(name) else {
+                throw problem(node, "\(name.string) is not a plural form")
+            }
             switch try text(of: node) {
             case .plain(let text): forms[category] = text
             case .plural: throw problem(node, "a plural within a plural")

@@ -42,7 +42,7 @@ struct PropertyTemplates {
         if let text = value.string { return Template(text: .plain(text)) }
         guard value.members != nil else { throw problem(value, "expected a string or a dictionary") }
         if let format = value.member("NSStringLocalizedFormatKey") {
-            guard let text = format.string else { throw problem(format, "the format is no string") }
+            guard let text = format.string else { throw problem(format, "the format is not a string") }
             return Template(text: .plain(text), variables: try variables(of: value))
         }
         if let devices = value.member("NSStringDeviceSpecificRuleType") {
@@ -62,7 +62,8 @@ struct PropertyTemplates {
         var variables: [Template.Variable] = []
         for (name, value) in value.members ?? [] where value.members != nil {
             guard let type = value.member("NSStringFormatSpecTypeKey")?.string, type == "NSStringPluralRuleType" else {
-                throw problem(value, "the variable \(name.string) has no NSStringFormatSpecTypeKey of plurals")
+                throw problem(
+                    value, "the variable \(name.string) is missing NSStringFormatSpecTypeKey NSStringPluralRuleType")
             }
             let specifier = value.member("NSStringFormatValueTypeKey")?.string
             variables.append(.init(name: name, specifier: specifier, forms: try forms(of: value, name)))
@@ -75,11 +76,11 @@ struct PropertyTemplates {
         for (key, value) in value.members ?? [] {
             if key == "NSStringFormatSpecTypeKey" || key == "NSStringFormatValueTypeKey" { continue }
             guard let category = PluralCategory(key) else {
-                throw source.problem(at: key.offset, "\(key.string) is no plural form")
+                throw source.problem(at: key.offset, "\(key.string) is not a plural form")
             }
-            guard let text = value.string else { throw problem(value, "the form \(key.string) is no string") }
+            guard let text = value.string else { throw problem(value, "the form \(key.string) is not a string") }
             if forms.updateValue(text, forKey: category) != nil {
-                warnings.append(source.problem(at: key.offset, "the form \(key.string) comes twice; the last counts"))
+                warnings.append(source.problem(at: key.offset, "the form \(key.string) occurs twice; the last is used"))
             }
         }
         guard let other = forms[.other] else { throw problem(value, "\(name.string) has no form \"other\"") }

@@ -35,8 +35,8 @@ struct XMLPropertyReader {
     }
 
     private mutating func readValue(_ tag: Tag, depth: Int) throws(CatalogProblem) -> Property {
-        guard depth < Property.maximumDepth else { throw source.problem(at: tag.offset, "nested too deep") }
-        guard !tag.isClosing else { throw source.problem(at: tag.offset, "</\(tag.name)> where a value was expected") }
+        guard depth < Property.maximumDepth else { throw source.problem(at: tag.offset, "nested too deeply") }
+        guard !tag.isClosing else { throw source.problem(at: tag.offset, "expected a value, found </\(tag.name)>") }
         let content: Property.Content
         switch tag.name {
         case "dict", "array": content = try readContainer(tag, depth: depth)
@@ -44,7 +44,7 @@ struct XMLPropertyReader {
         case "integer", "real", "date", "data", "true", "false":
             _ = try readText(tag)
             content = .other
-        default: throw source.problem(at: tag.offset, "<\(tag.name)> is no property list value")
+        default: throw source.problem(at: tag.offset, "<\(tag.name)> is not a property list value")
         }
         return Property(content: content, offset: tag.offset)
     }
@@ -56,7 +56,7 @@ struct XMLPropertyReader {
             let child = try readTag()
             if child.isClosing {
                 guard child.name == tag.name else {
-                    throw source.problem(at: tag.offset, "the container is closed by another's tag")
+                    throw source.problem(at: tag.offset, "the container is closed by the wrong tag")
                 }
                 break
             }
@@ -83,7 +83,9 @@ struct XMLPropertyReader {
             } else if skip("<![CDATA[") {
                 let start = at
                 while !skip("]]>") {
-                    guard let byte = next else { throw source.problem(at: start, "the CDATA section does not end") }
+                    guard let byte = next else {
+                        throw source.problem(at: start, "the CDATA section is not terminated")
+                    }
                     text.append(byte)
                     at += 1
                 }
@@ -92,7 +94,7 @@ struct XMLPropertyReader {
                 return text[...]
             }
         }
-        throw source.problem(at: tag.offset, "the element does not end")
+        throw source.problem(at: tag.offset, "the element is not closed")
     }
 
     private mutating func readEntity() throws(CatalogProblem) -> Unicode.Scalar {
@@ -130,7 +132,7 @@ struct XMLPropertyReader {
         let isClosing = skip("/")
         let rest = source.bytes[at...]
         guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else {
-            throw source.problem(at: start, "the tag does not end")
+            throw source.problem(at: start, "the tag is not terminated")
         }
         at = end + 1
         let content = rest[..<end]

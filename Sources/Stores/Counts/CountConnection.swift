@@ -61,7 +61,7 @@ struct CountConnection: ~Copyable {
         let version = try database.integer("PRAGMA user_version") ?? 0
         if version == Self.version { return }
         guard version == 0, try database.integer("SELECT count(*) FROM sqlite_schema") == 0 else {
-            throw .damaged(path: database.path, what: "of version \(version), not \(Self.version)")
+            throw .damaged(path: database.path, what: "has version \(version), not \(Self.version)")
         }
         try database.execute(schema)
         let insert = try database.prepare(
@@ -79,9 +79,11 @@ struct CountConnection: ~Copyable {
             SELECT owner, first_secret, second_secret, partition, offset, timestamp,
                 highest_count, highest_incarnation, highest_source, identity FROM meta
             """)
-        guard try query.step() else { throw .damaged(path: database.path, what: "does not say where it stands") }
+        guard try query.step() else { throw .damaged(path: database.path, what: "has no position") }
         let found = query.text(9)
-        guard found == identity else { throw .damaged(path: database.path, what: "of \(found), not of \(identity)") }
+        guard found == identity else {
+            throw .damaged(path: database.path, what: "belongs to \(found), not to \(identity)")
+        }
         let secret = AccountSecret(UInt64(bitPattern: query.integer(1)), UInt64(bitPattern: query.integer(2)))
         let position = RecordPosition(
             partition: Int32(clamping: query.integer(3)), offset: query.integer(4), timestamp: query.integer(5))

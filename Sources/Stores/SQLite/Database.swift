@@ -186,7 +186,7 @@ extension StoreError: CustomStringConvertible {
         switch self {
         // SQLite chooses the folder of a file without a name.
         case .sqlite("", let code, let message, let sql):
-            "a temporary file (TMPDIR says where, else it is in /var/tmp): \(message) (SQLite \(code)) at: \(sql)"
+            "a temporary file (in TMPDIR, or else in /var/tmp): \(message) (SQLite \(code)) at: \(sql)"
         case .sqlite(let path, let code, let message, let sql): "\(path): \(message) (SQLite \(code)) at: \(sql)"
         case .inUse(let path): "\(path): in use by another process; stop it first"
         case .unopened(let path, let error): "\(path): \(String(cString: strerror(error)))"

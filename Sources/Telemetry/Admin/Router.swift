@@ -48,14 +48,14 @@ package struct Router: Sendable {
         if !isOpen, let token, !token.admits(request.authorization) { return .unauthorized }
         if token == nil, !request.isForLoopback {
             return .text(
-                status: 403, "This is no name of this machine's own: ask for localhost or 127.0.0.1, or set a token.\n")
+                status: 403, "This host name is not loopback: use localhost or 127.0.0.1, or set a token.\n")
         }
         guard !here.isEmpty else { return .text(status: 404, "There is nothing at this path.\n") }
         guard let route = here.first(where: { $0.method == method }) else {
             return .methodNotAllowed(here.map(\.method))
         }
         guard method == "GET" || request.isOfSameOrigin else {
-            return .text(status: 403, "A page of another origin may change nothing here.\n")
+            return .text(status: 403, "Pages of another origin must not change anything here.\n")
         }
         let response = route.handler(request)
         if route.access == .token, case .stream(let stream) = response.body {
@@ -71,7 +71,7 @@ extension AdminResponse {
     /// Browsers ask for a password; programs send the token.
     fileprivate static var unauthorized: Self {
         .text(
-            status: 401, "A token is needed here.\n",
+            status: 401, "A token is required.\n",
             headers: [
                 ("WWW-Authenticate", "Bearer realm=\"pushmill\""), ("WWW-Authenticate", "Basic realm=\"pushmill\""),
             ])
@@ -79,7 +79,7 @@ extension AdminResponse {
 
     fileprivate static func methodNotAllowed(_ methods: [String]) -> Self {
         let allowed = methods.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }.joined(separator: ", ")
-        return .text(status: 405, "Allowed here: \(allowed)\n", headers: [("Allow", allowed)])
+        return .text(status: 405, "Allowed methods: \(allowed)\n", headers: [("Allow", allowed)])
     }
 }
 
@@ -90,7 +90,7 @@ extension AdminRoute {
         let types = formats.map(\.contentType)
         return AdminRoute("GET", "/metrics", access: .open) { request in
             guard let offer = Accept(request.accept).preferred(of: types) else {
-                return .text(status: 406, "Available here: \(types.joined(separator: ", "))\n")
+                return .text(status: 406, "Available types: \(types.joined(separator: ", "))\n")
             }
             return AdminResponse(contentType: types[offer], body: .bytes(page.bytes(formats[offer])))
         }
@@ -111,10 +111,10 @@ extension AdminRoute {
             // An empty form field counts as absent.
             func asked(_ name: String) -> String? { request.query(name).flatMap { $0.isEmpty ? nil : $0 } }
             guard let level = LogLevel(name: asked("level") ?? LogLevel.trace.name) else {
-                return .text(status: 400, "level is one of \(LogLevel.choices)\n")
+                return .text(status: 400, "level must be one of \(LogLevel.choices)\n")
             }
             guard let limit = Int(asked("limit") ?? "200"), limit >= 0 else {
-                return .text(status: 400, "limit is a number of lines\n")
+                return .text(status: 400, "limit must be a number of lines\n")
             }
             let filter = LogFilter(level: level, contains: request.query("contains") ?? "")
             let follows = request.query("follow") == "1"
@@ -131,7 +131,7 @@ extension AdminRoute {
             AdminRoute("PUT", "/log-level") { request in
                 let words = String(decoding: request.body, as: UTF8.self).split(whereSeparator: \.isWhitespace)
                 guard words.count == 1, let level = LogLevel(name: words[0]) else {
-                    return .text(status: 400, "The body is one of \(LogLevel.choices)\n")
+                    return .text(status: 400, "The body must be one of \(LogLevel.choices)\n")
                 }
                 log.level = level
                 log.log(level, "Log level changed", [.setting(level.name)])

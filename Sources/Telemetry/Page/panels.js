@@ -31,17 +31,17 @@ function showTiles(now, before) {
   const slowest = name => before ? duration(quantile(.99, before, now, name)) : '–';
   at('tiles').replaceChildren(
     tile('Published', before ? number(published) + '/s' : '–',
-      number(sum(now, 'pushmill_records_published_total')) + ' in all'),
+      number(sum(now, 'pushmill_records_published_total')) + ' total'),
     tile('In flight', number(sum(now, 'pushmill_in_flight_messages')),
       bytes(sum(now, 'pushmill_in_flight_bytes'))),
-    tile('Oldest unfinished', duration(Math.max(0, ...ages)), `${least}${number(lag)} records to do`),
+    tile('Oldest unfinished', duration(Math.max(0, ...ages)), `${least}${number(lag)} records left`),
     tile('Partitions', number(ages.length), paused ? `${paused} paused` : 'none paused'),
     tile('Message, 99 %', slowest('pushmill_message_seconds'), 'last 30 seconds'),
     tile('Checkpoint, 99 %', slowest('pushmill_checkpoint_seconds'),
       failures ? `${failures} failed` : 'none failed'),
     tile('Producer queue', number(sum(now, 'pushmill_producer_queue_messages')),
       bytes(sum(now, 'pushmill_producer_queue_bytes'))),
-    tile('Cores busy', busy.join(', ') || '–', 'share of time that each works'),
+    tile('Cores busy', busy.join(', ') || '–', 'share of time spent working'),
     tile('CPU', before ? (100 * rate(before, now, 'process_cpu_seconds_total')).toFixed(0) + ' %' : '–',
       bytes(sum(now, 'process_resident_memory_bytes')) + ' resident'));
 }
@@ -107,5 +107,5 @@ function showNotifications(list) {
   at('lockscreen').hidden = false;
   at('notifications').replaceChildren(...list.map(each => node('div', { class: 'pair' },
     node('p', {}, `${each.recipient} · ${each.outcome} · ${each.stages}`),
-    push(each.before, 'as sent'), push(each.after, 'as it leaves'))));
+    push(each.before, 'as sent'), push(each.after, 'as published'))));
 }

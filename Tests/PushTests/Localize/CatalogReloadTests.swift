@@ -39,8 +39,8 @@ struct CatalogReloadTests {
     @Test(
         "A malformed catalog is reported with its position, and the old texts stay in use",
         arguments: [
-            (dict, truncated, ":2:13: the element does not end"),
-            (dict, Array("bplist00 and no more".utf8), ": not a sound binary property list"),
+            (dict, truncated, ":2:13: the element is not closed"),
+            (dict, Array("bplist00 and no more".utf8), ": not a valid binary property list"),
             (dict, withoutOther, ":3:13: n has no form \"other\""),
             (dict, recursive, "the variable n contains itself"),
             (

@@ -111,7 +111,7 @@ struct CatalogReportTests {
             ])
         try expect(
             lines(["de.lproj/Localizable.strings": "A = a;"]).map {
-                $0.hasSuffix("nothing in the development language en")
+                $0.hasSuffix("no texts in the development language en")
             }, is: [true])
         try expect(lines(["de.lproj/Localizable.strings": "A = a;"], development: "de"), is: [])
     }

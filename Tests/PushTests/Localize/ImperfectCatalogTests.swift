@@ -23,8 +23,8 @@ struct ImperfectCatalogTests {
         try expect(
             warnings(fixture),
             is: [
-                #"en.lproj/Localizable.strings:3:2: the key "a" comes twice; the last counts"#,
-                #"en.lproj/Localizable.strings:4:1: the key "a" comes twice; the last counts"#,
+                #"en.lproj/Localizable.strings:3:2: the key "a" occurs twice; the last is used"#,
+                #"en.lproj/Localizable.strings:4:1: the key "a" occurs twice; the last is used"#,
             ])
     }
 
@@ -57,9 +57,9 @@ struct ImperfectCatalogTests {
         try expect(
             warnings(fixture),
             is: [
-                "en.lproj/Localizable.stringsdict:3:38: the form other comes twice; the last counts",
-                #"Localizable.xcstrings:2:1: the key "K" comes twice; the last counts"#,
-                #"Localizable.xcstrings:3:65: the key "L" comes twice; the last counts"#,
+                "en.lproj/Localizable.stringsdict:3:38: the form other occurs twice; the last is used",
+                #"Localizable.xcstrings:2:1: the key "K" occurs twice; the last is used"#,
+                #"Localizable.xcstrings:3:65: the key "L" occurs twice; the last is used"#,
             ])
     }
 
@@ -135,7 +135,7 @@ struct ImperfectCatalogTests {
         let logged = lines.withLock { $0 }
         expect(logged.count, is: 11)
         expect(
-            logged.first?.hasSuffix(#"en.lproj/Localizable.strings:1:9: the key "k0" comes twice; the last counts"#),
+            logged.first?.hasSuffix(#"en.lproj/Localizable.strings:1:9: the key "k0" occurs twice; the last is used"#),
             is: true)
         expect(logged.last?.hasSuffix(": 20 more warnings: `pushmill catalog check` lists them"), is: true)
     }

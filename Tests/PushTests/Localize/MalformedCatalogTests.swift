@@ -29,7 +29,7 @@ struct MalformedCatalogTests {
         "A malformed .strings file is reported with the position",
         arguments: [
             ("\"a\" = \"b\"\n‸\"c\" = \"d\";", "expected ;"), ("a = b;\n\n  c ‸b;", "expected ="),
-            ("a = ‸\"b;\n", "the string does not end"), ("a = b; ‸/* c", "the comment does not end"),
+            ("a = ‸\"b;\n", "the string is not terminated"), ("a = b; ‸/* c", "the comment is not terminated"),
             ("{ a = b;‸", "expected a key or }, but the file ends"), ("a = b; ‸}", "expected a key"),
             ("a =‸", "expected a value, but the file ends"), ("a = ‸(b, c);", "expected a string or a dictionary"),
             ("a = ‸<00>;", "expected a string or a dictionary"), ("‸é = b;", "expected a key"),
@@ -40,7 +40,7 @@ struct MalformedCatalogTests {
             ("a = b;\r\nc = d;\r\n‸é = e;", "expected a key"),
             ("a = ‸{ b = c; };", "no NSStringLocalizedFormatKey"),
             ("a = ‸\"%#@n@\";", "%#@n@ names no variable of this key"),
-            (String(repeating: "a = { ", count: 15) + "a = ‸{", "nested too deep"),
+            (String(repeating: "a = { ", count: 15) + "a = ‸{", "nested too deeply"),
         ])
     func strings(marked: String, message: String) throws { try check(Self.strings, marked, message) }
 
@@ -84,7 +84,7 @@ struct MalformedCatalogTests {
         let latin1 = Array("a = b;\nc = \"".utf8) + [0xE9, 0x22, 0x3B]
         try expect(
             problems(Self.strings, latin1), is: ["\(Self.strings):2:6: the text is neither UTF-8 nor UTF-16"])
-        let cut = "the UTF-16 text is cut off here, or has half a surrogate pair"
+        let cut = "the UTF-16 text is truncated here, or has half a surrogate pair"
         try expect(problems(Self.strings, [0xFE, 0xFF, 0, 0x61, 0]), is: ["\(Self.strings):1:2: \(cut)"])
         try expect(problems(Self.strings, [0xFF, 0xFE, 0x3D, 0xD8, 0x61, 0]), is: ["\(Self.strings):1:1: \(cut)"])
         let units = "a = b;\r\né = 😀".utf16.dropLast()
@@ -93,7 +93,7 @@ struct MalformedCatalogTests {
         try expect(problems(Self.strings, [0xFF, 0xFE]), is: [])
         try expect(problems(Self.strings, []), is: [])
         let binary = Array("bplist00 and no more".utf8)
-        try expect(problems(Self.strings, binary), is: ["\(Self.strings): not a sound binary property list"])
+        try expect(problems(Self.strings, binary), is: ["\(Self.strings): not a valid binary property list"])
     }
 
     @Test(
@@ -111,7 +111,7 @@ struct MalformedCatalogTests {
             return list
         }
         try expect(problems(path, list(value: 1)), is: [])
-        try expect(problems(path, list(value: 0)), is: ["\(path): not a sound binary property list"])
+        try expect(problems(path, list(value: 0)), is: ["\(path): not a valid binary property list"])
     }
 
     /// Twelve dictionaries, each with the next one under both its keys; the texts of the two keys follow.
@@ -125,18 +125,18 @@ struct MalformedCatalogTests {
         list += (0..<count).map { 8 + 5 * $0 } + [68, 70]
         list += [0, 0, 0, 0, 0, 0, 1, 1]
         for number: UInt8 in [count + 2, 0, 72] { list += [0, 0, 0, 0, 0, 0, 0, number] }
-        try expect(problems(path, list), is: ["\(path): not a sound binary property list"])
+        try expect(problems(path, list), is: ["\(path): not a valid binary property list"])
     }
 
     @Test(
         "A malformed XML property list is reported with the position",
         arguments: [
-            ("<plist><dict>\n<key>a</key>‸<string>b", "the element does not end"),
+            ("<plist><dict>\n<key>a</key>‸<string>b", "the element is not closed"),
             ("<plist><dict>\n<key>a</key>‸", "expected a tag, but the file ends"),
             ("<plist><dict><key>a</key><string>b‸</strin>", "expected </string>"),
             ("<plist><dict>‸<string>b</string>", "expected <key>"), ("‸<html/>", "expected <plist>"),
             ("‸<plist/>", "expected <plist>"),
-            ("<plist>‸<dict></array></plist>", "the container is closed by another's tag"),
+            ("<plist>‸<dict></array></plist>", "the container is closed by the wrong tag"),
             ("<plist><dict/></plist> ‸x", "text after </plist>"),
             ("<plist><dict><key>a</key>‸text</dict>", "expected a tag"),
             ("<plist><dict><key>a</key><string>‸&nope;</string>", "unknown entity &nope;"),
@@ -149,12 +149,12 @@ struct MalformedCatalogTests {
             ("<plist><dict><key>a</key><string>‸&#-0;</string>", "unknown entity &#-0;"),
             ("<plist><dict><key>a</key><string>‸&#x0;</string>", "unknown entity &#x0;"),
             ("‸<!-- x", "the file ends before -->"),
-            ("<plist><dict><key>a</key>‸<what/></dict>", "<what> is no property list value"),
-            ("‸<plist", "the tag does not end"),
-            ("<plist><dict><key>a</key>‸</dict>", "</dict> where a value was expected"),
-            ("<plist><dict><key>a</key><string><![CDATA[‸x</string>", "the CDATA section does not end"),
-            ("<plist>" + String(repeating: "<array>", count: 16) + "‸<array>", "nested too deep"),
-            ("<plist>" + String(repeating: "<dict><key>a</key>", count: 16) + "‸<dict>", "nested too deep"),
+            ("<plist><dict><key>a</key>‸<what/></dict>", "<what> is not a property list value"),
+            ("‸<plist", "the tag is not terminated"),
+            ("<plist><dict><key>a</key>‸</dict>", "expected a value, found </dict>"),
+            ("<plist><dict><key>a</key><string><![CDATA[‸x</string>", "the CDATA section is not terminated"),
+            ("<plist>" + String(repeating: "<array>", count: 16) + "‸<array>", "nested too deeply"),
+            ("<plist>" + String(repeating: "<dict><key>a</key>", count: 16) + "‸<dict>", "nested too deeply"),
             ("<plist>‸<array/></plist>", "expected a dictionary"),
             ("<plist><dict><key>a</key>‸<integer>1</integer></dict></plist>", "expected a string or a dictionary"),
         ])
@@ -163,10 +163,10 @@ struct MalformedCatalogTests {
     @Test(
         "An inconsistent .stringsdict is reported with the position",
         arguments: [
-            ("%d", "‸<dict></dict>", "the variable n has no NSStringFormatSpecTypeKey of plurals"),
+            ("%d", "‸<dict></dict>", "the variable n is missing NSStringFormatSpecTypeKey NSStringPluralRuleType"),
             ("%#@n@", "‸<dict>TYPE<key>one</key><string>1</string></dict>", "n has no form \"other\""),
-            ("%#@n@", "<dict>TYPE‸<key>ones</key><string>1</string></dict>", "ones is no plural form"),
-            ("%#@n@", "<dict>TYPE<key>one</key>‸<dict/></dict>", "the form one is no string"),
+            ("%#@n@", "<dict>TYPE‸<key>ones</key><string>1</string></dict>", "ones is not a plural form"),
+            ("%#@n@", "<dict>TYPE<key>one</key>‸<dict/></dict>", "the form one is not a string"),
             ("%#@n@", "<dict>TYPE<key>other</key>‸<string>%#@n@</string></dict>", "the variable n contains itself"),
             (
                 "%#@n@", "<dict>TYPE<key>other</key>‸<string>%#@m@</string></dict>",
@@ -200,11 +200,11 @@ struct MalformedCatalogTests {
         }
         try expect(problems(["%#@v1@", "%1$#@v2@", "%1$#@v0@"]), is: ["the variable v0 contains itself"])
         let chain = (1...11).map { "%1$#@v\($0)@" } + ["end"]
-        try expect(problems(chain), is: ["variables within variables, deeper than 8"])
+        try expect(problems(chain), is: ["variables are nested deeper than 8"])
         let wide = (1...7).map { String(repeating: "%1$#@v\($0)@", count: 16) } + ["%d"]
-        try expect(problems(wide), is: ["the variables expand to too much"])
+        try expect(problems(wide), is: ["the expanded variables are too large"])
         let long = [String(repeating: "%1$#@v1@", count: 20), String(repeating: "x", count: 60_000)]
-        try expect(problems(long), is: ["the variables expand to too much"])
+        try expect(problems(long), is: ["the expanded variables are too large"])
     }
 
     @Test(
@@ -212,9 +212,9 @@ struct MalformedCatalogTests {
         arguments: [
             ("‸", "not JSON: unexpected end"), ("{\n \"a\": ‸}", "not JSON: unexpected byte"),
             ("‸[]", "no sourceLanguage"),
-            ("‸{}", "no sourceLanguage"), (#"{‸"sourceLanguage": "x y", "strings": {}}"#, "x y is no language tag"),
+            ("‸{}", "no sourceLanguage"), (#"{‸"sourceLanguage": "x y", "strings": {}}"#, "x y is not a language tag"),
             (#"‸{"sourceLanguage": "en"}"#, "no strings"), (#"‸{"sourceLanguage": "en", "strings": []}"#, "no strings"),
-            (String(repeating: "[", count: 128) + "‸[", "nested too deep"),
+            (String(repeating: "[", count: 128) + "‸[", "nested too deeply"),
         ])
     func catalog(marked: String, message: String) throws { try check(Self.xcstrings, marked, message) }
 
@@ -222,20 +222,23 @@ struct MalformedCatalogTests {
         "An inconsistent localization is reported with the position",
         arguments: [
             (#""en": {‸"stringUnit": {"state": "translated"}}"#, "the string unit has no value"),
-            (#""en": {‸"variations": {"width": {}}}"#, "variations are by plural or by device"),
+            (#""en": {‸"variations": {"width": {}}}"#, "expected variations by plural or by device"),
             (#""en": {"variations": {‸"device": {}}}"#, "no device"),
             (
                 #""en": {"variations": {‸"plural": {"one": {"stringUnit": {"value": "1"}}}}}"#,
                 "the plural has no form \"other\""
             ),
-            (#""en": {"variations": {"plural": {‸"ones": {"stringUnit": {"value": "1"}}}}}"#, "ones is no plural form"),
+            (
+                #""en": {"variations": {"plural": {‸"ones": {"stringUnit": {"value": "1"}}}}}"#,
+                "ones is not a plural form"
+            ),
             (
                 #""en": {"variations": {"plural": {‸"one": {"variations": {"plural": {"other": {"stringUnit": {"value": "1"}}}}}}}}"#,
                 "a plural within a plural"
             ),
             (#""en": {"stringUnit": {"value": "x"}, "substitutions": {‸"n": {}}}"#, "the substitution n has no text"),
-            (#""en": {"stringUnit": {"value": "x"}, "substitutions": {"n": {‸"argNum": 0}}}"#, "argNum counts from 1"),
-            (#"‸"fr fr": {}"#, "fr fr is no language tag"),
+            (#""en": {"stringUnit": {"value": "x"}, "substitutions": {"n": {‸"argNum": 0}}}"#, "argNum starts at 1"),
+            (#"‸"fr fr": {}"#, "fr fr is not a language tag"),
         ])
     func localization(marked: String, message: String) throws {
         let start = "{\"sourceLanguage\": \"en\",\n \"strings\": {\n  \"K\": {\"localizations\": {\n"
@@ -251,7 +254,7 @@ struct MalformedCatalogTests {
         expect(
             fixture.problems(),
             is: [
-                "not a tag.lproj: the folder's name is no language tag",
+                "not a tag.lproj: the folder's name is not a language tag",
                 "Localizable.xcstrings:1:2: not JSON: unexpected end",
                 "de.lproj/Localizable.strings:1:2: expected =, but the file ends",
                 "en.lproj/Localizable.strings:1:5: %#@m@ names no variable of this key",
@@ -263,7 +266,7 @@ struct MalformedCatalogTests {
     func pipe() throws {
         let fixture = try CatalogFixture([Self.strings: "a = b;"])
         try #require(mkfifo("\(fixture.folder)/\(Self.dict)", 0o600) == 0)
-        expect(fixture.problems(), is: ["\(Self.dict): is a pipe, and no file"])
+        expect(fixture.problems(), is: ["\(Self.dict): is a pipe, not a file"])
     }
 
     @Test("A missing folder, or one without the default locale, is rejected")
@@ -273,6 +276,6 @@ struct MalformedCatalogTests {
         try expect(fixture.catalog(defaultLocale: "de").text("a", [], "en"), is: "b")
         let name = try locale("en")
         let error = #expect(throws: CatalogError.self) { try Catalog(folder: "/nowhere/at/all", defaultLocale: name) }
-        expect(error?.description, is: "/nowhere/at/all: the folder cannot be read")
+        expect(error?.description, is: "/nowhere/at/all: cannot read the folder")
     }
 }

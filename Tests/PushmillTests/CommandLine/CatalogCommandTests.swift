@@ -58,7 +58,7 @@ struct CatalogCommandTests {
                 """
                 de: keys: 1, missing: 1, arguments: 1
                 en: keys: 2, findings: 0
-                /de.lproj/Localizable.strings:1:14: the key "A" comes twice; the last counts (warning)
+                /de.lproj/Localizable.strings:1:14: the key "A" occurs twice; the last is used (warning)
                 de: "A" takes %1$@, in the development language no arguments
                 de: "B\\n\\u{1b}" is missing
                 """
@@ -67,7 +67,7 @@ struct CatalogCommandTests {
             run("--json --only missing --only warning").1,
             is: #"""
                 {"files":[{"column":14,"file":"/de.lproj/Localizable.strings","kind":"warning","line":1,\#
-                "message":"the key \"A\" comes twice; the last counts"}],"locales":[{"findings":[{"key":"B\n\u001b",\#
+                "message":"the key \"A\" occurs twice; the last is used"}],"locales":[{"findings":[{"key":"B\n\u001b",\#
                 "kind":"missing","message":"\"B\n\u001b\" is missing"}],"keys":1,"locale":"de"},\#
                 {"findings":[],"keys":2,"locale":"en"}]}
                 """#)
