@@ -48,9 +48,9 @@ struct CatalogReportTests {
                 "de.lproj/Localizable.strings": "A = \"%d %@\"; B = b; C = \"%@ %@\"; D = \"%3$.1f\";",
             ]),
             is: [
-                #"de: "A" takes %1$d %2$@, in the development language %1$@ %2$d"#,
-                #"de: "B" takes no arguments, in the development language %1$@"#,
-                #"de: "D" takes %1$(unused) %2$(unused) %3$f, in the development language no arguments"#,
+                #"de: "A" takes %1$d %2$@, but %1$@ %2$d in the development language"#,
+                #"de: "B" takes no arguments, but %1$@ in the development language"#,
+                #"de: "D" takes %1$(unused) %2$(unused) %3$f, but no arguments in the development language"#,
             ])
     }
 
@@ -61,7 +61,7 @@ struct CatalogReportTests {
                 "en.lproj/Localizable.strings": "A = a;", "de.lproj/Localizable.strings": "A = a; B = \"%d\";",
                 "fr.lproj/Localizable.strings": "A = a; B = \"%@ %d\";",
                 "pl.lproj/Localizable.strings": "A = a; B = \"%ld\";",
-            ]), is: [#"fr: "B" takes %1$@ %2$d, in de %1$d"#])
+            ]), is: [#"fr: "B" takes %1$@ %2$d, but %1$d in de"#])
     }
 
     @Test("A text argument is reported if another language chooses a plural form by it")
@@ -73,7 +73,7 @@ struct CatalogReportTests {
                 "ja.lproj/Localizable.strings": "N = \"写真%d枚\";",
             ]),
             is: [
-                #"de: "N" takes %1$@, in the development language %1$d"#,
+                #"de: "N" takes %1$@, but %1$d in the development language"#,
                 #"de: "N" takes %1$@ as text, but it chooses the plural form in en"#,
             ])
     }
