@@ -34,7 +34,7 @@ public struct StageResources: Sendable {
 
     package init(
         log: @escaping @Sendable (Severity, _ stage: String, String) -> Void, watcher: FileWatcher,
-        contacts: @escaping ContactOpener = { throw ContactsUnavailable("there is no \($0) here") },
+        contacts: @escaping ContactOpener = { throw ContactsUnavailable("\($0) is not available here") },
         media: @escaping MediaOpener = { settings, _ in
             throw FileFailure(path: settings.folder, what: "no media is kept here")
         }

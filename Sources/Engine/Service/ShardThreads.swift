@@ -111,7 +111,9 @@ package final class ShardThreads: Sendable {
             reasons.append(("no-transactions", "the transactional id has not been taken over yet"))
         }
         if isWithBrokers || figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
-            reasons.append(("cannot-publish", "the brokers do not accept or acknowledge outputs"))
+            reasons.append(
+                ("cannot-publish", "the brokers do not acknowledge outputs, or the group has not confirmed this member")
+            )
         }
         if let contacts { reasons.append(contacts) }
         let waiting = figures.reduce(0) { $0 + $1.restoring }

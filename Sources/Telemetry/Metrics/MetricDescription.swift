@@ -26,9 +26,9 @@ package struct MetricDescription: Sendable {
 extension MetricDescription {
     package static let ready = MetricDescription(.gauge, "pushmill_ready", "1 while /readyz answers 200.")
     package static let inFlightMessages = MetricDescription(
-        .gauge, "pushmill_in_flight_messages", "Messages taken and not yet acknowledged.")
+        .gauge, "pushmill_in_flight_messages", "Messages consumed and not yet acknowledged.")
     package static let inFlightBytes = MetricDescription(
-        .gauge, "pushmill_in_flight_bytes", "Bytes of messages taken and not yet acknowledged.")
+        .gauge, "pushmill_in_flight_bytes", "Bytes of messages consumed and not yet acknowledged.")
     package static let lag = MetricDescription(
         .gauge, "pushmill_consumer_lag_records",
         "Records of the partition that are unread or in flight. "
@@ -37,8 +37,8 @@ extension MetricDescription {
     package static let oldestUnfinished = MetricDescription(
         .gauge, "pushmill_oldest_unfinished_seconds",
         "Age of the partition's oldest unfinished record, by its timestamp; 0 if there is none. "
-            + "If none of them is taken yet: the age of the last record taken, an upper bound. "
-            + "If its broker is unreachable or refuses reads: the time since nothing was left to take. "
+            + "If none of them is consumed yet: the age of the last record consumed, an upper bound. "
+            + "If its broker is unreachable or refuses reads: the time since nothing was left to consume. "
             + "If the partition is not served: the age of its oldest record when it last was, or how long it has "
             + "waited here.",
         labels: [.topic, .partition])

@@ -26,7 +26,7 @@ public final class ServiceMetrics: Sendable {
     package init(registry: MetricRegistry, stages: [String], outcomes: [String], deadLetterReasons: [String]) {
         consumed = registry.counters(
             "pushmill_records_consumed_total",
-            "Records taken from the input topics. A record that is taken again counts again.", labels: .topic)
+            "Records consumed from the input topics. A record consumed again counts again.", labels: .topic)
         let published = registry.counters(
             "pushmill_records_published_total",
             "Records whose output the brokers acknowledged. A record counts again after an aborted transaction.",
@@ -37,7 +37,7 @@ public final class ServiceMetrics: Sendable {
         self.deadLetters = deadLetterReasons.map { deadLetters.series($0) }
         dropped = registry.counters(
             "pushmill_records_dropped_total",
-            "Expired records that were dropped (`expired: drop`). A record that is taken again counts again."
+            "Expired records that were dropped (`expired: drop`). A record consumed again counts again."
         ).series()
         messageSeconds = registry.histograms(
             "pushmill_message_seconds",
