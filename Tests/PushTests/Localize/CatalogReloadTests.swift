@@ -51,7 +51,7 @@ struct CatalogReloadTests {
                 strings, utf16("K = t;\nL = "),
                 ":2:5: expected a value"
             ),
-            (strings, [0xFE, 0xFF, 0, 0x4B, 0], ":1:2: the UTF-16 text is cut off"),
+            (strings, [0xFE, 0xFF, 0, 0x4B, 0], ":1:2: the UTF-16 text is truncated"),
             ("Localizable.xcstrings", Array("{\n\"sourceLanguage\": \"en\",".utf8), ":2:24: not JSON"),
         ] as [(String, [UInt8], String)])
     func reload(path: String, contents: [UInt8], problem: String) async throws {

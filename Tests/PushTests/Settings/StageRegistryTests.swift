@@ -134,7 +134,7 @@ struct StageRegistryTests {
         try await expect(#require(stages.first).build(resources).name, is: "mine")
         expect(
             settings.messages,
-            is: ["stages.zzz: no such stage; there are badge, decrypt, localize, contact, attachment"])
+            is: ["stages.zzz: no such stage; available: badge, decrypt, localize, contact, attachment"])
     }
 
     @Test("A setting problem that a stage throws is passed on unchanged")

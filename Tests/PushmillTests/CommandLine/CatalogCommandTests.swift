@@ -59,7 +59,7 @@ struct CatalogCommandTests {
                 de: keys: 1, missing: 1, arguments: 1
                 en: keys: 2, findings: 0
                 /de.lproj/Localizable.strings:1:14: the key "A" occurs twice; the last is used (warning)
-                de: "A" takes %1$@, in the development language no arguments
+                de: "A" takes %1$@, but no arguments in the development language
                 de: "B\\n\\u{1b}" is missing
                 """
             ))

@@ -123,9 +123,9 @@ struct CountFileTests {
         func fill(_ file: CountFile) -> Bool { file.write(rows([(1, one)]), at: position(1)) }
         #expect(fill(try open()))
         for (cluster, changelog, what) in [
-            ("d", "badges", "badges at the cluster c, not of events-3 by badges at the cluster d"),
-            ("d", "other", "badges at the cluster d, not of events-3 by other at the cluster d"),
-            ("e", "other", "other at the cluster d, not of events-3 by other at the cluster e"),
+            ("d", "badges", "badges at the cluster c, not to events-3 by badges at the cluster d"),
+            ("d", "other", "badges at the cluster d, not to events-3 by other at the cluster d"),
+            ("e", "other", "other at the cluster d, not to events-3 by other at the cluster e"),
         ] {
             let file = try open(cluster: cluster, changelog: changelog)
             let news = file.takeNews()
@@ -133,7 +133,7 @@ struct CountFileTests {
                 Issue.record("\(news)")
                 return
             }
-            #expect(reason.hasSuffix("damaged: of events-3 by \(what)") && access(aside, F_OK) == 0)
+            #expect(reason.hasSuffix("damaged: belongs to events-3 by \(what)") && access(aside, F_OK) == 0)
             #expect(file.position == nil && read(file, 1...1) == [:] && fill(file))
         }
         try expect(names(in: path).filter { $0.contains("aside") && !$0.contains("-wal") }.count, is: 2)
