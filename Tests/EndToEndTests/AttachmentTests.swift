@@ -106,7 +106,6 @@ extension EndToEnd {
             expect(media.names.count, is: 1)
         }
 
-        /// (trust 15)
         @Test("Metrics tell how much media is kept, how much fits, and what was refused")
         func measured() async throws {
             let service = try ServiceProcess(["run", "--config", configurationFile()])

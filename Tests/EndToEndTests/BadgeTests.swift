@@ -87,7 +87,6 @@ extension EndToEnd {
                 case .fullDisk: disk.makeRoom()
                 case .unwritableFile: try await service.limitFileSize(nil)
                 }
-                // (trust 16)
                 let told = service.lines.filter { $0.contains("badge counts") || $0.contains("partition's counts") }
                 #expect(told.count > 2 && told.allSatisfy { $0.contains(#""stage":"badge""#) }, "\(told)")
                 service.send(SIGTERM)

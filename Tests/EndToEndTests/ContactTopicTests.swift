@@ -43,7 +43,6 @@ extension EndToEnd {
             }
         }
 
-        /// (trust 18)
         @Test("A damaged state file that only copies the topic is set aside and restored")
         func setAside() async throws {
             try await Scene.play(partitions: 1) { scene in
@@ -88,7 +87,7 @@ extension EndToEnd {
                 let first = try scene.start(configuration)
                 if let mock = scene.brokers.mock {
                     // One attempt a second: six take longer than joining the group.
-                    try await first.wait(forLine: "contacts cannot be read from their topic", count: 6)
+                    try await first.wait(forLine: "cannot read contacts from their topic", count: 6)
                     mock.clearFailures(of: .listOffsets)
                 }
                 try await texts.reader.wait(count: 1)
@@ -100,7 +99,6 @@ extension EndToEnd {
                 let begun = "following the contacts topic"
                 expect(first.lines(with: begun).last?.contains(#""count":5"#), is: true)
                 expect(first.lines(with: "a record of the contacts topic is invalid").count, is: 1)
-                // (trust 16)
                 let told = ["contacts from", "contacts restored", "contacts topic"].flatMap { first.lines(with: $0) }
                 #expect(told.count >= 3 && told.allSatisfy { $0.contains(#""stage":"contact""#) }, "\(told)")
 

@@ -4,7 +4,7 @@ import PushmillTestSupport
 import Testing
 
 extension EndToEnd {
-    /// (trust 14) The service runs in a control group of its own, as in a container.
+    /// The service runs in a control group of its own, as in a container.
     @Suite("Cores of a container", .enabled(if: QuotaGroup.mayMake, "there is no control group to be made here"))
     struct CoresTests {
         @Test("The service runs as many shards, with their librdkafka clients, as the quota has cores")
@@ -20,7 +20,7 @@ extension EndToEnd {
             let command = "echo $$ > '\(group.members)' && exec \(program)"
             let service = try ServiceProcess(
                 ["-c", command], executable: "/bin/sh", environment: ["PUSHMILL_DELIVERY_CORES=auto"])
-            try await service.wait(forLine: "partitions are read")
+            try await service.wait(forLine: "serving partitions")
             // A thread that a shard starts inherits the shard's name.
             let shards = Self.threads(of: service.identifier).filter { $0.hasPrefix("shard ") }
             expect(Set(shards), is: ["shard 0"])

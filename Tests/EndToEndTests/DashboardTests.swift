@@ -33,7 +33,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Every counter and each file's reload gauge are served from the start (trust 11)")
+        @Test("Every counter and each file's reload gauge are served from the start")
         func start() async throws {
             let said = try await SecrecyTests.said.value
             func series(_ place: String, _ pattern: Regex<Substring>) throws -> Set<Substring> {

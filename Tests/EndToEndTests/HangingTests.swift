@@ -44,7 +44,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A single hanging message is the whole lag and the oldest unfinished record (trust 10)",
+            "A single hanging message is the whole lag and the oldest unfinished record",
             arguments: [false, true])
         func lag(isExactlyOnce: Bool) async throws {
             try await Scene.play(partitions: 1) { scene in

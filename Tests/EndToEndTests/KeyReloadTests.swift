@@ -83,7 +83,7 @@ extension EndToEnd {
                 #expect(told.count == 2 && service.lines.allSatisfy { !$0.contains("another") })
                 try scene.rewrite("log: { level: loud }")
                 service.send(SIGHUP)
-                try await service.wait(forLine: "the configuration cannot be read again: it stays as it was")
+                try await service.wait(forLine: "cannot reload the configuration: the previous one stays in use")
                 // No process writes to the pipe: reading it would hold up everything that is read after it.
                 try scene.replaceConfigurationByPipe()
                 service.send(SIGHUP)

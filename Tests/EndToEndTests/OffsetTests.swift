@@ -31,7 +31,6 @@ extension EndToEnd {
             }
         }
 
-        /// (trust 18)
         @Test("A commit in an unknown newer format is left unchanged and holds up only its partition")
         func newer() async throws {
             try await Scene.play(partitions: 2) { scene in
@@ -128,7 +127,7 @@ extension EndToEnd {
                 #expect(arrivals.count < count, "the log has kept everything")
                 #expect(arrivals.repeats.isEmpty)
                 // Some of the lost records had been finished.
-                let told = "the log no longer holds what was to be read: at most so many records are lost"
+                let told = "retention deleted records before they were read"
                 expect(service.lines(with: told).count, is: 1)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))

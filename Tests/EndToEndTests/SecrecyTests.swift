@@ -34,7 +34,7 @@ extension EndToEnd {
             expect(said["refused"]?.contains(" 401 "), is: true)
         }
 
-        /// (trust 7) As the kernel tells the process. `apply` stands for commands that use keys and lack the setting.
+        /// As the kernel tells the process. `apply` stands for commands that use keys and lack the setting.
         @Test(
             "Other processes cannot look into a process's memory unless the setting allows it",
             arguments: [

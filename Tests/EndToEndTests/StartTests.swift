@@ -6,7 +6,7 @@ import Testing
 @testable import PushmillTelemetry
 
 extension EndToEnd {
-    /// (trust 13) Brokers that are unavailable, or refuse the login, when a service starts.
+    /// Brokers that are unavailable, or refuse the login, when a service starts.
     @Suite("A start that waits")
     struct StartTests {
         private static let topics = ["in", "out", "dead"]
@@ -102,7 +102,6 @@ extension EndToEnd {
             return String(decoding: latest, as: UTF8.self) <= start
         }
 
-        // (trust 6, 13)
         @Test("After a refused password is corrected in its file, the service becomes ready by itself")
         func mendedPassword() async throws {
             let broker = try LoginProxy(mock(), password: "not-for-logs")
@@ -110,7 +109,7 @@ extension EndToEnd {
             let file = try secrets.write("wrong\n", to: "password")
             try await run(Self.configuration(("sasl.password-file", file)), at: broker.address) { service in
                 try await service.wait(forLine: #""reason":"authentication""#)
-                // Taken away first, as some write files: no reason to end.
+                // The file is removed first, as some tools write files: no reason to end.
                 unlink(file)
                 try await service.wait(forLine: "kafka.sasl.password-file: cannot read \(file)")
                 #expect(try await service.get("/readyz").contains(" 503 "))
@@ -124,7 +123,6 @@ extension EndToEnd {
             }
         }
 
-        // (trust 6)
         @Test(
             "An unusable secret fails the start as a wrong setting does, and is not revealed",
             arguments: ["kafka.sasl.password-file", "admin.token-file"], ["", "not-for\0logs"])
@@ -146,7 +144,6 @@ extension EndToEnd {
             }
         }
 
-        // (trust 6)
         @Test(
             "The admin token is reread when its file changes and at SIGHUP, even during startup",
             arguments: [false, true])
@@ -162,7 +159,7 @@ extension EndToEnd {
                     #expect(try await elsewhere { try client.ask("/config") }.contains(" \(code) "), "\(token)")
                 }
                 try await expect("first", 200)
-                // Unchanged: nothing but the signal makes it look.
+                // The file is unchanged: only the signal makes the service read it.
                 service.send(SIGHUP)
                 try await service.wait(forLine: "reloaded a file")
                 try secrets.write("second\n", to: "token")
@@ -211,7 +208,6 @@ extension EndToEnd {
             }
         }
 
-        // (trust 9)
         @Test("A service whose port is in use exits with 70, which invites a restart")
         func port() async throws {
             try await run(at: "127.0.0.1:1") { service in
@@ -238,7 +234,6 @@ extension EndToEnd {
             }
         }
 
-        // (trust 13)
         @Test("A certificate that is missing, or removed during the wait, does not end the service")
         func certificate() async throws {
             let folder = try TemporaryFolder()
@@ -259,7 +254,7 @@ extension EndToEnd {
             }
         }
 
-        /// Of nobody: its key was thrown away.
+        /// Belongs to nobody: its private key was thrown away.
         private static let certificate = """
             -----BEGIN CERTIFICATE-----
             MIIBcjCCARegAwIBAgIUerJW0Pn8Zaclym7PYfv2QIstS84wCgYIKoZIzj0EAwIw

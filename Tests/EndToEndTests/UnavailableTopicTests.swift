@@ -121,7 +121,7 @@ extension EndToEnd {
                 #expect(letters.allSatisfy { $0.value == nil || $0.reason == "not-json" && $0.value == small })
                 #expect(scene.outputs.all.keysOutOfOrder.isEmpty)
                 // Records of aborted transactions are no repeats to a reader of committed ones.
-                if service.lines(with: "a transaction is aborted").isEmpty {
+                if service.lines(with: "a transaction was aborted").isEmpty {
                     #expect(letters.count == 101 && scene.outputs.all.repeats.isEmpty)
                 }
                 // The mock cluster forgets the offsets of transactions.

@@ -31,7 +31,6 @@ struct StoreTests {
         try expect(shelf.bytes(of: media).count, is: 2_000_000)
     }
 
-    /// (trust 15)
     @Test("Nothing is written to a disk that is below its floor of free space")
     func floor() throws {
         let folder = try TemporaryFolder()
@@ -58,7 +57,6 @@ struct StoreTests {
         expect(large.figures.free, is: 1)
     }
 
-    /// (trust 15)
     @Test("Files still coming in count toward the capacity, and make the oldest media go")
     func comingIn() throws {
         let folder = try TemporaryFolder()
@@ -94,7 +92,6 @@ struct StoreTests {
         expect(told.load(ordering: .relaxed), is: 2)
     }
 
-    /// (trust 15)
     @Test("Media that is stored again is counted once")
     func again() throws {
         let folder = try TemporaryFolder()
@@ -109,7 +106,6 @@ struct StoreTests {
         expect(store.room.figures.bytes, is: 600)
     }
 
-    /// (trust 7)
     @Test("Folders made for media are accessible to their owner alone, whatever the process's umask")
     func modes() throws {
         let folder = try TemporaryFolder()

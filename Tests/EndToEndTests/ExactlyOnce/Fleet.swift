@@ -7,8 +7,6 @@ final class Fleet: Sendable {
     private struct Instance: Sendable {
         let configuration: ServiceConfiguration
         var process: ServiceProcess
-        /// Stopped, or killed on purpose: not to be started again yet.
-        var isDown = false
     }
 
     private let scene: Scene

@@ -31,7 +31,6 @@ struct ChangelogRecordTests {
         try expect(read(bytes), is: state)
     }
 
-    /// (trust 18)
     @Test(
         "Unknown named fields of the next version are skipped",
         arguments: ["v2 3 17 1 by=4", "v2 3 17 1 a=b c=d e", "v2 3 17 1 a=1 2 3"])

@@ -54,7 +54,6 @@ struct ChangelogRestoreTests {
         expect(restore.takeTurns(), is: [512])
     }
 
-    /// (trust 18)
     @Test("A count of a newer release stops its partition's restore, which stays incomplete")
     func newer() {
         var restore = Self.reading(3)

@@ -105,7 +105,6 @@ struct OffsetMetadataFuzzTests {
         }
     }
 
-    /// (trust 18)
     @Test(
         "Unknown optional parts of the next version are skipped",
         arguments: [

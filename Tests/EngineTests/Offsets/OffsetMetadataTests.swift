@@ -48,7 +48,6 @@ struct OffsetMetadataTests {
         }
     }
 
-    /// (trust 18)
     @Test("A version after the next is rejected by its number", arguments: ["3", "9", "A"] as [Character])
     func newer(version: Character) throws {
         let text = OffsetMetadata(base: 5, completed: [7..<9]).encoded().text

@@ -6,7 +6,7 @@ import Testing
 @testable import PushmillEngine
 @testable import PushmillKafka
 
-@Suite("The backlog of a partition (trust 10)")
+@Suite("The backlog of a partition")
 struct BacklogTests {
     private let place = TopicPartition("events", 0)
     private let start: Int64 = 1_700_000_000_000

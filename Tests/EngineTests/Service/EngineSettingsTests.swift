@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushmillEngine
 
-/// (trust 14) What a CPU quota leaves to each shard.
+/// What a CPU quota leaves to each shard.
 @Suite("The shares of each shard")
 struct EngineSettingsTests {
     @Test("Each shard has its own clients, and all share the process's in-flight limits")

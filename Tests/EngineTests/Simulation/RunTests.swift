@@ -66,7 +66,6 @@ struct RunTests {
         expect(Run(scenario).play(), is: [])
     }
 
-    /// (trust 18)
     @Test(
         "Nothing is lost, doubled, reordered or miscounted while a group mixes two releases",
         arguments: 0..<3 as Range<UInt64>)

@@ -99,7 +99,7 @@ struct AttachmentSettingsTests {
         try expect(#require(HostPattern(pattern)).admits(host, port: 443, isUsual: true), is: isAdmitted)
     }
 
-    /// (trust 15) Other services of a trusted host are not trusted.
+    /// Other services of a trusted host are not trusted.
     @Test(
         "A host pattern without a port admits only the scheme's own ports",
         arguments: [

@@ -195,7 +195,6 @@ struct DecryptFieldTests {
         expect(result.payload, is: #"{"aps":{"alert":{"title":"\#(title)","body":"?"},"mutable-content":1}}"#)
     }
 
-    // (trust 3)
     @Test("Only an object's listed members are merged, by default only the alert's texts")
     func listed() async throws {
         let plaintext = #"{"access_token":"T0","title":"S","chat":{"id":7},"body":"B","token\u005f":1,"subtitle":"U"}"#

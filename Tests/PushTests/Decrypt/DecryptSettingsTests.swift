@@ -58,7 +58,6 @@ struct DecryptSettingsTests {
         expect(read(setting).messages, is: ["stages.decrypt.\(key): \(why)"])
     }
 
-    // (trust 2)
     @Test("Naming keys after recipients without binding them to the recipients causes a warning")
     func binding() {
         func warnings(_ settings: Setting) -> [String] {
@@ -76,7 +75,6 @@ struct DecryptSettingsTests {
         expect(warnings(["keys": "k.json", "key-id-from": ["key"]]), is: all)
     }
 
-    // (trust 2)
     @Test(
         "Without `key-id-from`, several names for one use in the key set cause the binding warning",
         arguments: [
@@ -102,7 +100,6 @@ struct DecryptSettingsTests {
         expect(warnings(nil, ["/id"]), is: [])
     }
 
-    // (trust 3)
     @Test("`members` requires `to: merge`, must not be empty, and cannot include `aps`")
     func members() {
         let settings: Setting = [
@@ -206,7 +203,6 @@ struct DecryptSettingsTests {
         #expect(inPlace.isInPlace && inPlace.text == .title)
     }
 
-    // (trust 7)
     @Test("Reloaded keys replace the old ones, which stay usable for `key-grace`")
     func grace() async throws {
         let folder = try TemporaryFolder()

@@ -24,7 +24,6 @@ struct DerivedKeysTests {
         #expect(keys.known(derivation(2)) == nil)
     }
 
-    /// (trust 14)
     @Test("Half as many threads derive keys as there are usable cores, but at least one")
     func threads() {
         expect([1, 2, 3, 4, 7, 8].map(DerivedKeys.threads), is: [1, 1, 1, 2, 3, 4])

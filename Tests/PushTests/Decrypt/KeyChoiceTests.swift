@@ -117,7 +117,6 @@ struct KeyChoiceTests {
         try await expect(stages(text), is: "decrypt=failed:authentication")
     }
 
-    // (trust 2)
     @Test("A bound key opens only for its recipient, whatever the ciphertext and the message name")
     func bound() async throws {
         let names = ["bob", "mallory"]

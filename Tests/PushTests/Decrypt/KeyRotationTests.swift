@@ -75,7 +75,6 @@ struct KeyRotationTests {
         expect(fixture.keys.version, is: 100)
     }
 
-    // (trust 7)
     @Test("A removed key opens nothing if it is revoked or if the grace is zero")
     func revoked() async throws {
         let generations = try (0...1).map { try Generation($0 * 2) }
@@ -124,7 +123,6 @@ struct KeyRotationTests {
         #expect(file.value.formers.isEmpty)
     }
 
-    // (trust 7)
     @Test("A revoked key opens nothing even if the set still contains it, and a warning says so")
     func revokedBeside() async throws {
         let generation = try Generation(0)
@@ -189,7 +187,7 @@ struct KeyRotationTests {
     }
 
     @Test(
-        "A key file readable beyond its owner and the process's group causes a warning (trust 7)",
+        "A key file readable beyond its owner and the process's group causes a warning",
         arguments: [(0o600, 0), (0o640, 0), (0o644, 1)] as [(mode_t, Int)])
     func permissions(mode: mode_t, warnings: Int) throws {
         let folder = try TemporaryFolder()
@@ -200,7 +198,6 @@ struct KeyRotationTests {
         expect(lines.withLock { $0 }, is: Array(expected.prefix(warnings)))
     }
 
-    // (trust 8)
     @Test("Published sample keys are rejected with their position if the caller refuses samples")
     func samples() throws {
         let folder = try TemporaryFolder()

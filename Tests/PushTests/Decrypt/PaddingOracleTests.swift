@@ -5,7 +5,7 @@ import Testing
 @testable import PushmillCiphers
 @testable import PushmillStages
 
-/// (trust 1) A ciphertext of a form without authentication fails in one way only.
+/// A ciphertext of a form without authentication fails in one way only.
 @Suite("Padding oracle")
 struct PaddingOracleTests {
     private let decryptor = Decryptor([.openSSL], .sha256)

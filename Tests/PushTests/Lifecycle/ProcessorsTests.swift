@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushmillPayload
 
-/// (trust 14) There are as many computing threads as cores that the process may use.
+/// There are as many computing threads as cores that the process may use.
 @Suite("Usable cores")
 struct ProcessorsTests {
     private static let eight = "Name:\tpushmill\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n"

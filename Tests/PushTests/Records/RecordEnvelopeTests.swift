@@ -33,7 +33,6 @@ struct RecordEnvelopeTests {
                 """#)
     }
 
-    /// (trust 18)
     @Test("Lines up to version 2 are read without unknown members; other versions are rejected")
     func versions() throws {
         let next = Array(#"{"version":2,"payload":"x","offset":7,"by":{"a":[1]}}"#.utf8)

@@ -121,7 +121,6 @@ struct ReloadableFileTests {
         #expect(FileFingerprint(of: folder.path) != before)
     }
 
-    // (trust 7)
     @Test(
         "A file readable by others is recognized; the process's own group does not count",
         arguments: [(0o600, false), (0o640, false), (0o604, true)] as [(mode_t, Bool)])
@@ -133,7 +132,6 @@ struct ReloadableFileTests {
         #expect(try FileBytes(path: path).isReadableByOthers)
     }
 
-    // (trust 7)
     @Test("Wiping overwrites the bytes that were read with zeros")
     func wiped() throws {
         var file = try FileBytes(path: try folder.write("geheim", to: "a"))

@@ -26,7 +26,6 @@ struct StageRegistryTests {
 
     private let resources = StageResources { _, _ in }
 
-    /// (trust 16)
     @Test("A stage's log messages carry its name")
     func speaker() async throws {
         let said = Mutex<[String]>([])

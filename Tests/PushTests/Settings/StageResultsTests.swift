@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushmillStages
 
-@Suite("Results that stages declare (trust 11)")
+@Suite("Results that stages declare")
 struct StageResultsTests {
     private static let folder =
         #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/Sources/Stages"

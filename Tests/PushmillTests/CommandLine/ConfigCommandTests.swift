@@ -15,7 +15,6 @@ struct ConfigCommandTests {
         expect(terminal.error, is: "")
     }
 
-    // (trust 2)
     @Test("config check warns of a doubtful setting and says ok") func warning() async throws {
         let folder = try ConfigurationFolder("stages: [{ decrypt: { keys: k, key-id-from: [recipient] } }]\n")
         let terminal = Terminal()

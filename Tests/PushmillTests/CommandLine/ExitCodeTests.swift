@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pushmill
 
-@Suite("Exit codes (trust 17)")
+@Suite("Exit codes")
 struct ExitCodeTests {
     private static let top = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 

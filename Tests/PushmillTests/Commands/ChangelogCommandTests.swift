@@ -112,7 +112,6 @@ struct ChangelogCommandTests {
         await #expect(run("badges export").output.split(separator: "\n").count == 1)
     }
 
-    /// (trust 18)
     @Test("Counts that a newer release has written are neither shown nor overwritten", arguments: ["get", "set"])
     func newer(command: String) async throws {
         let place = Array("anna".utf8).withUnsafeBytes { TopicPartition(of: $0, in: "push.badges", partitions: 5) }

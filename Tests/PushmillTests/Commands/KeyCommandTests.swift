@@ -89,7 +89,6 @@ struct KeyCommandTests {
         if isGivenAway { #expect(status.st_uid == 12_345 && status.st_gid == 54_321) }
     }
 
-    /// (trust 7)
     // Serialized: a search of memory copies what the other case is about to wipe.
     @Test(
         "No secret of a new key or of its key set stays in memory", .serialized,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pushmill
 
-/// (trust 19) The bill lists what the image really contains.
+/// The bill lists what the image really contains.
 @Suite("The image's bill of materials")
 struct SBOMTests {
     private struct Bill: Decodable {

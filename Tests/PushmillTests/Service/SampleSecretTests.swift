@@ -7,7 +7,7 @@ import Testing
 @testable import PushmillPayload
 @testable import PushmillStages
 
-/// (trust 8) The secrets of the examples, which are public.
+/// The secrets of the examples, which are public.
 struct SampleSecretTests {
     private static let root = String(#filePath.split(separator: "/Tests/")[0])
 

@@ -17,7 +17,6 @@ struct StartupTests {
         }
     }
 
-    // (trust 9)
     @Test(
         "A full disk permits a restart, a missing path does not",
         arguments: [
@@ -28,7 +27,6 @@ struct StartupTests {
         expect(Service.unusable(.unopened(path: "/state", error: error)).exitCode, is: code)
     }
 
-    // (trust 9)
     @Test(
         "A port in use or a resource limit permits a restart, a wrong address does not",
         arguments: [

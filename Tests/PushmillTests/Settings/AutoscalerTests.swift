@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@Suite("The autoscaler (trust 12)")
+@Suite("The autoscaler")
 struct AutoscalerTests {
     private static let folder =
         #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/deploy/kubernetes"

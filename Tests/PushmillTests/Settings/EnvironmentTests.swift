@@ -35,7 +35,6 @@ struct EnvironmentTests {
         #expect(shown.contains("digest: md5\n"))
     }
 
-    // (trust 6)
     @Test(
         "The bytes that were read from a secret's file are wiped",
         arguments: [[103, 10], [255, 254], [10], [103, 0, 104, 0]] as [[UInt8]])
@@ -47,7 +46,6 @@ struct EnvironmentTests {
         expect(file.bytes, is: [UInt8](repeating: 0, count: bytes.count))
     }
 
-    // (trust 6)
     @Test("A Kafka secret is read from a file that the configuration or a variable names")
     func secretFiles() throws {
         let folder = try TemporaryFolder()
@@ -88,7 +86,6 @@ struct EnvironmentTests {
         expect(KafkaSettings.secret(ofFile: "\(oauth)-file"), is: oauth)
     }
 
-    // (trust 6)
     @Test("A -file property for no secret, or beside the secret itself, is a mistake")
     func wrongFiles() {
         let problems = Reading(

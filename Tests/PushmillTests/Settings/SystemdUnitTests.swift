@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pushmill
 
-/// (trust 9) The unit that starts the service on machines without containers.
+/// The unit that starts the service on machines without containers.
 struct SystemdUnitTests {
     private let lines: [Substring]
 

@@ -46,7 +46,6 @@ struct CaptureFileTests {
         try await expect(read(folder.write("\u{FEFF}\(record.line)", to: "capture.jsonl")), is: [record])
     }
 
-    /// (trust 7)
     @Test("Only its owner can read a capture, whatever the umask and leftover files")
     func modes() throws {
         let path = "\(folder.path)/capture.jsonl"

@@ -243,7 +243,6 @@ struct RedriveTests {
         expect(partition(of: 9), is: 0)
     }
 
-    /// (trust 18)
     @Test("The next release's journal is read, and a later one refused before anything is sent")
     func journals() async throws {
         try broker.publish((0..<2).map { letter([1], offset: $0) }, to: "dead")

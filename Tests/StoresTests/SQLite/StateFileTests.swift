@@ -9,7 +9,6 @@ struct StateFileTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    // (trust 7)
     @Test("State files are accessible to their owner alone, whatever the process's umask")
     func modes() throws {
         try withoutFileMask {
@@ -40,7 +39,6 @@ struct StateFileTests {
         try expect(exitStatus(of: ["/usr/bin/flock", "-n", folder.stateFile + ".lock", "true"]), is: 0)
     }
 
-    /// (trust 18)
     @Test("A file of the next release is used as it stands, and keeps its version")
     func nextSchema() throws {
         _ = try StateFile(path: folder.stateFile, access: .alone)

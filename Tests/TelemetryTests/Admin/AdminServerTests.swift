@@ -18,7 +18,6 @@ import Testing
         #expect(try test.ask("GET /metrics", headers: "Accept: image/png\r\n").contains(" 406 "))
     }
 
-    // (trust 5)
     @Test("A page that reaches the server by DNS rebinding reads and changes nothing")
     func rebound() throws {
         let test = try TestServer()

@@ -96,7 +96,6 @@ import Testing
         #expect(!half.readToEnd().contains(" 200 "))
     }
 
-    // (trust 4)
     @Test("A request has a total time limit, however steadily its bytes arrive")
     func dripping() throws {
         var limits = AdminLimits()
@@ -116,7 +115,6 @@ import Testing
         #expect(kept.readToEnd().contains(" 200 OK"))
     }
 
-    // (trust 4)
     @Test("A new connection is answered however many are held, and streams stay open")
     func held() throws {
         var limits = AdminLimits()

@@ -29,7 +29,6 @@ import Testing
         expect(router().respond(to: AdminRequest(method: method, path: path)).status, is: expected)
     }
 
-    // (trust 5)
     @Test(
         "If there is no token, only requests to a loopback host name are answered",
         arguments: [
@@ -49,7 +48,6 @@ import Testing
         expect(router(token: "s3cret").respond(to: known).status, is: 200)
     }
 
-    // (trust 5)
     @Test("A page of another origin may read and cannot change anything")
     func origin() {
         func status(_ method: String, _ origin: String?) -> Int {

@@ -43,7 +43,6 @@ import Testing
         expect(limit.admit("A", level: .info, now: 0), is: .hold)
     }
 
-    /// (trust 16)
     @Test(
         "A noisy source silences no other, and its held-back lines are reported by name",
         arguments: [

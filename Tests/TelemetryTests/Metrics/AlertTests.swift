@@ -3,7 +3,7 @@ import Glibc
 import PushmillTestSupport
 import Testing
 
-@Suite("Alerts (trust 11)")
+@Suite("Alerts")
 struct AlertTests {
     /// The folder of the rules.
     private static let folder =

@@ -3,7 +3,7 @@ import PushmillTelemetry
 import PushmillTestSupport
 import Testing
 
-@Suite("The reference page (trust 17)")
+@Suite("The reference page")
 struct ReferenceTests {
     private static let top = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 

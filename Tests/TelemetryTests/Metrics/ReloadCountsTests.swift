@@ -1,7 +1,7 @@
 import PushmillTelemetry
 import Testing
 
-@Suite("Reloaded files (trust 11)")
+@Suite("Reloaded files")
 struct ReloadCountsTests {
     private let registry = MetricRegistry(shards: 1)
     private let reloads = ReloadCounts()
