@@ -137,7 +137,7 @@ extension EndToEnd {
             }
             try await run(configuration, at: "127.0.0.1:1") { service in
                 try await service.expectEnd(.exited(78))
-                let reason = "\(setting): \(file) is empty, not UTF-8, or has a NUL character in it"
+                let reason = "\(setting): \(file) is empty, not UTF-8, or contains a NUL character"
                 expect(service.lines(with: reason).count, is: 1)
                 #expect(service.lines(with: "not-for").isEmpty)
                 try await expectJSON(service)
@@ -183,7 +183,7 @@ extension EndToEnd {
             for topic in Self.topics { try brokers.createTopic(topic, partitions: 1) }
             mock.setTopicError(name, code: 3)
             try await run(at: brokers.bootstrapServers) { service in
-                try await service.wait(forLine: "the brokers know no topic \(name)")
+                try await service.wait(forLine: "the brokers do not know the topic \(name)")
                 #expect(try await service.get("/healthz").contains(" 200 "))
                 let ready = try await service.get("/readyz")
                 #expect(ready.contains(" 503 ") && ready.contains(#""reason":"unknown-topic""#))
@@ -230,7 +230,7 @@ extension EndToEnd {
             configuration.stages = [stage]
             try await run(configuration, at: "127.0.0.1:1") { service in
                 try await service.expectEnd(.exited(70))
-                expect(service.lines(with: "the state cannot be used (state.path)").count, is: 1)
+                expect(service.lines(with: "cannot use the state (state.path)").count, is: 1)
             }
         }
 

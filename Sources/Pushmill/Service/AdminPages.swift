@@ -40,7 +40,7 @@ struct AdminPages {
 
     /// The port may become free, and resources that the machine lacks may come back: these are worth another start.
     static func unusable(_ error: TelemetryError, at address: ListenAddress) -> ProgramError {
-        let what = "the admin endpoint cannot listen at \(address): \(error)"
+        let what = "the admin endpoint cannot listen on \(address): \(error)"
         return switch error {
         case .addressInUse, .noPipe, .noThread, .cannotListen(_, EMFILE), .cannotListen(_, ENFILE),
             .cannotListen(_, ENOBUFS), .cannotListen(_, ENOMEM):
@@ -67,11 +67,11 @@ struct AdminPages {
             let file = try ReloadableFile<AccessToken>(path: path) { [refusesSamples] path, _ in
                 let words = try SecretText.read(path).split(whereSeparator: \.isWhitespace)
                 guard words.count == 1, let token = AccessToken(String(words[0])) else {
-                    throw SecretText.Unusable("\(path) must hold one token and nothing else")
+                    throw SecretText.Unusable("\(path) must contain one token and nothing else")
                 }
                 guard !refusesSamples || !SampleSecrets.tokens.contains(String(words[0])) else {
                     throw SecretText.Unusable(
-                        "\(path) holds an example's token, known to everybody: make one with 'openssl rand -hex 32'")
+                        "\(path) contains a token from an example: create one with 'openssl rand -hex 32'")
                 }
                 return token
             }
@@ -96,7 +96,7 @@ struct AdminPages {
         { [engine] in
             let busy = engine.engine?.longestTurn ?? .zero
             guard busy > Self.patience else { return [] }
-            return [ProbeReason("shard-stuck", "a stage has held a shard's thread for \(busy / .seconds(1)) s")]
+            return [ProbeReason("shard-stuck", "a stage has blocked a shard's thread for \(busy / .seconds(1)) s")]
         }
     }
 

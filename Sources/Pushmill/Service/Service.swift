@@ -34,7 +34,7 @@ final class Service: Sendable {
         Startup.raiseDescriptorLimit()
         broker =
             configuration.kafka.isEmbedded
-            ? try explaining("the embedded broker cannot run") { try MockCluster() } : nil
+            ? try explaining("cannot start the embedded broker") { try MockCluster() } : nil
         let embedded = broker?.bootstrapServers
         var settings = try EngineSettings(configuration, embedded: embedded)
         if let embedded { log.info("the embedded broker is up", [.broker(embedded)]) }
@@ -137,7 +137,7 @@ final class Service: Sendable {
         _ configuration: Configuration, _ settings: EngineSettings, _ state: StateFile?, cluster: String, _ log: Log
     ) throws(ProgramError) -> ContactFollower? {
         guard let topic = configuration.contactTopic, let state else { return nil }
-        return try explaining("contacts cannot be followed") {
+        return try explaining("cannot follow the contacts topic") {
             try ContactFollower(
                 settings.consumer, topic: topic.name, of: cluster, isCoPartitioned: topic.isCoPartitioned, into: state,
                 log: log)
@@ -158,7 +158,7 @@ final class Service: Sendable {
 
     /// A problem that may pass by itself, such as a full disk, is worth another start; a wrong path is not.
     static func unusable(_ error: StoreError) -> ProgramError {
-        let what = "the state cannot be used (state.path): \(error)"
+        let what = "cannot use the state (state.path): \(error)"
         return switch error {
         case .unopened(_, ENOENT), .unopened(_, ENOTDIR), .unopened(_, EISDIR), .unopened(_, EACCES),
             .unopened(_, EPERM), .unreadableLine:
@@ -171,7 +171,7 @@ final class Service: Sendable {
 
     /// The changelog has as many partitions as the input.
     private static func createTopics(_ settings: EngineSettings, at broker: MockCluster) throws(ProgramError) {
-        try explaining("the embedded broker cannot run") {
+        try explaining("cannot start the embedded broker") {
             for name in settings.input + [settings.changelog].compactMap(\.self) {
                 try broker.createTopic(name, partitions: 4)
             }

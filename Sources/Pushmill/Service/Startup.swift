@@ -44,7 +44,7 @@ enum Startup {
         }
         try goOn()
         guard let cluster = client.clusterID(milliseconds: patience) else {
-            throw .outside(.starting("the brokers do not say which cluster they are"))
+            throw .outside(.starting("the brokers do not report their cluster id"))
         }
         try goOn()
         limitBatches(&settings, client)
@@ -68,7 +68,7 @@ enum Startup {
         guard let plain = properties.withoutTLS else { return .refused(client, error) }
         let problem = client == "consumer" ? GroupConsumer.problem(plain) : OutputProducer.problem(plain)
         if let problem { return .refused(client, problem) }
-        let what = "the \(client) cannot use TLS: correct ssl.* under kafka, or the files that it names"
+        let what = "the \(client) cannot use TLS: correct ssl.* under kafka, or the files that they name"
         return .outside(ProbeReason("tls", "\(what) (\(error.message))"))
     }
 
@@ -103,12 +103,12 @@ enum Startup {
             if error.isLogin {
                 ProbeReason(
                     "authentication",
-                    "the brokers at \(servers) refuse the login: correct sasl.* under kafka, or the brokers (\(error))")
+                    "the brokers at \(servers) reject the login: correct sasl.* under kafka, or the brokers (\(error))")
             } else if error.isTLS {
                 ProbeReason(
                     "tls",
                     """
-                    no secure connection to \(servers) can be made: correct ssl.* under kafka, or the brokers (\(error))
+                    cannot connect securely to \(servers): correct ssl.* under kafka, or the brokers (\(error))
                     """)
             } else {
                 ProbeReason(
@@ -131,7 +131,7 @@ enum Startup {
             return TopicPartitions(name: name, count: try client.partitionCount(of: name, milliseconds: patience))
         } catch {
             guard error.isUnknownTopic else { throw .outside(.topic(name, error)) }
-            let detail = "the brokers know no topic \(name): create it, or correct it under \(setting)"
+            let detail = "the brokers do not know the topic \(name): create it, or correct its name under \(setting)"
             throw .outside(ProbeReason("unknown-topic", detail))
         }
     }
@@ -186,7 +186,7 @@ struct StartWait {
 
 extension ProgramError {
     static func refused(_ client: String, _ error: KafkaError) -> ProgramError {
-        .unreadableConfiguration("librdkafka refuses the configuration of the \(client): \(error.message)")
+        .unreadableConfiguration("librdkafka rejects the configuration of the \(client): \(error.message)")
     }
 }
 
@@ -206,7 +206,7 @@ extension ProbeReason {
 
     /// Why nothing is known about a topic that may exist.
     static func topic(_ name: String, _ error: KafkaError) -> ProbeReason {
-        let detail = "nothing can be learned of the topic \(name): \(error)"
+        let detail = "cannot get the metadata of the topic \(name): \(error)"
         return error.isForbidden ? ProbeReason("not-authorized", detail) : .starting(detail)
     }
 }

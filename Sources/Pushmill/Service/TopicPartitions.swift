@@ -12,8 +12,8 @@ struct TopicPartitions {
             ProbeReason(
                 "topic-mismatch",
                 """
-                the topic \(name) has \(count) partitions and \(input.name) has \(input.count): \(why) at the \
-                number of its events' partition, so both need as many; \(remedy)
+                the topic \(name) has \(count) partitions and \(input.name) has \(input.count), but they need the \
+                same number: \(why) in the partition with the number of its events' partition; \(remedy)
                 """))
     }
 }
@@ -56,10 +56,10 @@ struct ChangelogTopic {
         }
         // Other brokers may not know it yet: the start is retried.
         guard let found else {
-            throw .outside(.starting("the topic \(name) was created, and the brokers do not know it yet"))
+            throw .outside(.starting("the topic \(name) was created, but the brokers do not know it yet"))
         }
         try found.compare(
-            with: input, why: "a recipient's counts live",
+            with: input, why: "a recipient's counts are",
             remedy: "create another and name it under topics.badge-changelog")
         try checkCompaction(client)
     }
@@ -81,7 +81,7 @@ struct ChangelogTopic {
         throw .outside(
             ProbeReason(
                 "topic-mismatch",
-                "the topic \(name) has cleanup.policy=\(policy), which would lose counts: it has to be compact"))
+                "the topic \(name) has cleanup.policy=\(policy), which would lose counts: set it to compact"))
     }
 
     private func create(_ partitions: Int, _ client: ClusterClient) throws(ProgramError) {
@@ -89,13 +89,13 @@ struct ChangelogTopic {
             try client.createTopic(
                 name, partitions: partitions, settings: Self.settings, milliseconds: Self.patience)
         } catch {
-            if error.isTimeOut { throw .outside(.starting("the topic \(name) cannot be created yet: \(error)")) }
+            if error.isTimeOut { throw .outside(.starting("cannot create the topic \(name) yet: \(error)")) }
             throw .outside(
                 ProbeReason(
                     "unknown-topic",
                     """
-                    the brokers know no topic \(name), and do not let it be created (\(error)): create it with \
-                    \(partitions) partitions and cleanup.policy=compact, or correct it under topics.badge-changelog
+                    the brokers do not know the topic \(name) and refuse to create it (\(error)): create it with \
+                    \(partitions) partitions and cleanup.policy=compact, or correct topics.badge-changelog
                     """))
         }
     }
@@ -112,8 +112,8 @@ package struct ContactTopic: Sendable, Equatable {
         guard isCoPartitioned else { return }
         for input in inputs {
             try found.compare(
-                with: input, why: "a recipient's contacts lie",
-                remedy: "create another, or leave stages.contact.co-partitioned out")
+                with: input, why: "a recipient's contacts are",
+                remedy: "create another, or remove stages.contact.co-partitioned")
         }
     }
 }

@@ -69,7 +69,7 @@ extension Configuration {
                 if let secret = KafkaSettings.secret(ofFile: property.name) {
                     let isTwice = properties.contains { $0.name == secret }
                     // The file is not opened here: any text will do as its contents.
-                    message = isTwice ? "\(secret) is there too: keep one of them" : section.problem(secret, "-")
+                    message = isTwice ? "\(secret) is set too: keep only one of them" : section.problem(secret, "-")
                 } else {
                     message =
                         ReservedProperties.refusal(of: property, delivery.guarantee)
@@ -119,7 +119,7 @@ extension Configuration {
         var uses = topics.input.map { (name: $0, use: "input") }
         for (use, name) in [("output", topics.output), ("dead-letter", topics.deadLetter)] {
             if let other = uses.first(where: { $0.name == name }) {
-                settings.report(at: ["topics", use], "\(name) is the \(other.use) topic already")
+                settings.report(at: ["topics", use], "\(name) is already the \(other.use) topic")
             }
             uses.append((name, use))
         }
@@ -130,7 +130,7 @@ extension Configuration {
         for stage in stages {
             guard case .topic(let name)? = stage.contactSource, let other = uses.first(where: { $0.name == name })
             else { continue }
-            let message = "\(name) is the \(other.use) topic already"
+            let message = "\(name) is already the \(other.use) topic"
             settings.report(SettingProblem(place: stage.place, path: "\(stage.path).source", message: message))
         }
     }
@@ -139,17 +139,17 @@ extension Configuration {
     func countingProblems(of stage: String) -> [(path: [String], message: String)] {
         var problems: [(path: [String], message: String)] = []
         if delivery.shard.ordering == .none {
-            let message = "the \(stage) stage counts, and counting needs order: key or partition"
+            let message = "must be key or partition, because the \(stage) stage counts"
             problems.append((["delivery", "ordering"], message))
         }
         if topics.input.count > 1 {
-            let message = "the \(stage) stage counts, and takes one topic: counts live at the number of a partition"
+            let message = "must be one topic, because the \(stage) stage keeps counts by partition number"
             problems.append((["topics", "input"], message))
         }
         let changelog = topics.badgeChangelog
         let uses = topics.input.map { ($0, "input") } + [(topics.output, "output"), (topics.deadLetter, "dead-letter")]
         if let (_, use) = uses.first(where: { $0.0 == changelog }) {
-            problems.append((["topics", "badge-changelog"], "\(changelog) is the \(use) topic already"))
+            problems.append((["topics", "badge-changelog"], "\(changelog) is already the \(use) topic"))
         }
         return problems
     }
@@ -162,7 +162,7 @@ extension Configuration {
         if shard.checkpointInterval > .milliseconds(limit / 2) {
             settings.report(
                 at: ["delivery", "checkpoint-interval"],
-                "a transaction lasts as long, and may last half of its transaction.timeout.ms, which is \(limit)")
+                "must be at most half of the producer's transaction.timeout.ms, which is \(limit)")
         }
         // If one of these is longer, librdkafka creates no producer.
         let bounded = ["message.timeout.ms", "delivery.timeout.ms", "socket.timeout.ms"]
@@ -172,7 +172,7 @@ extension Configuration {
                 settings.report(
                     SettingProblem(
                         place: place, path: "\(section.rawValue).\(property.name)",
-                        message: "may be no more than the producer's transaction.timeout.ms, which is \(limit)"))
+                        message: "must be at most the producer's transaction.timeout.ms, which is \(limit)"))
             }
         }
     }

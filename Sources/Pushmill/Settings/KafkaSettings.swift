@@ -105,21 +105,21 @@ extension [SettingProperty] {
 extension KafkaSettings.Section {
     /// Why librdkafka refuses a property here; nil if it knows the property and accepts its value.
     func problem(_ name: String, _ value: String) -> String? {
-        if let usual = KafkaDefaults.otherNames[name] { return "is another name of \(usual): write it so" }
-        if value.isEmpty, KafkaDefaults.needed.contains(name) { return "is empty: give it a value, or leave it out" }
+        if let usual = KafkaDefaults.otherNames[name] { return "is an alias of \(usual): use that name" }
+        if value.isEmpty, KafkaDefaults.needed.contains(name) { return "is empty: set a value or remove it" }
         if name == "bootstrap.servers", value.utf8.contains(UInt8(ascii: "@")) {
             // librdkafka takes no login here, and servers appear in the log, in probes and in errors.
-            return "has an @ in it: brokers are HOST:PORT, and their login is in sasl.username and sasl.password"
+            return "contains @: brokers are HOST:PORT, and the login belongs in sasl.username and sasl.password"
         }
         if name == "client.id", value.utf8.contains(where: { $0 < 0x20 || "\"\\".utf8.contains($0) }) {
             // librdkafka writes it unescaped into its statistics (`rd_kafka_stats_emit_all`), which are then not JSON.
-            return "has a quote, a backslash or a control character: lag, queue and round trips could not be told"
+            return "contains a quote, backslash or control character: lag, queue and round trips would be unknown"
         }
         if ["sasl.mechanism", "sasl.mechanisms"].contains(name), value == "OAUTHBEARER",
             ClientProperties.problem(with: "sasl.oauthbearer.method", value: "oidc") != nil
         {
             // librdkafka would wait forever for a token from this process, without an error.
-            return "needs tokens that this librdkafka does not fetch: PLAIN, SCRAM-SHA-512 and the like do without"
+            return "needs tokens that this librdkafka does not fetch: use PLAIN, SCRAM-SHA-512 or another"
         }
         let known = KnownProperty.all.first { $0.name == name }
         if let refusal = ClientProperties.problem(with: name, value: value) {
@@ -192,10 +192,10 @@ enum ReservedProperties {
             reason: "without idempotence, a retry could publish twice or out of order"),
         Rule(
             names: ["enable.auto.commit", "auto.commit.enable"], allowed: no,
-            reason: "an offset is committed when the output is acknowledged, not after a time"),
+            reason: "an offset is committed when the output is acknowledged, not at intervals"),
         Rule(
             names: ["auto.commit.interval.ms"], allowed: [],
-            reason: "commits follow delivery: checkpoint-interval"),
+            reason: "commits follow delivery.checkpoint-interval"),
         Rule(
             names: ["enable.auto.offset.store"], allowed: no,
             reason: "an offset is committed when the output is acknowledged, not when the record is read"),
@@ -207,38 +207,38 @@ enum ReservedProperties {
             reason: "a rebalance must leave the other partitions running"),
         Rule(
             names: ["isolation.level"], allowed: ["read_committed"],
-            reason: "records of aborted transactions are no notifications"),
+            reason: "records of aborted transactions must not be published"),
         Rule(
             names: ["message.timeout.ms", "delivery.timeout.ms"], allowed: ["0"], guarantee: .atLeastOnce,
-            reason: "a record is retried until the brokers take it or refuse it for good"),
+            reason: "a record is retried until the brokers store it or refuse it for good"),
         Rule(
             names: ["retries", "message.send.max.retries"], allowed: ["2147483647"],
-            reason: "a record is retried until the brokers take it or refuse it for good"),
+            reason: "a record is retried until the brokers store it or refuse it for good"),
         Rule(
             names: ["acks", "request.required.acks"], allowed: ["all", "-1"],
-            reason: "what one broker alone has can be lost with it"),
+            reason: "a record that only one broker has can be lost with it"),
         Rule(
             names: ["transactional.id"], allowed: [], guarantee: .atLeastOnce,
-            reason: "transactions come with delivery: guarantee: exactly-once"),
+            reason: "transactions require delivery.guarantee: exactly-once"),
         Rule(
             names: ["partitioner"], allowed: ["murmur2_random"],
-            reason: "a key keeps the partition that Java clients choose for it"),
+            reason: "a key must go to the partition that Java clients choose"),
         Rule(
             names: ["queuing.strategy"], allowed: ["fifo"],
-            reason: "the order of a recipient's notifications is kept"),
+            reason: "a recipient's notifications must stay in order"),
         Rule(
             names: ["delivery.report.only.error"], allowed: no,
-            reason: "offsets are committed by what the delivery reports acknowledge"),
+            reason: "offsets are committed as delivery reports acknowledge outputs"),
         Rule(
             names: ["enable.partition.eof"], allowed: no,
-            reason: "the service asks for it where it needs it"),
+            reason: "the service sets it where needed"),
         Rule(
             names: ["test.mock.num.brokers"], allowed: ["0"],
-            reason: "each client would get a broker of its own; bootstrap.servers: embedded starts one for both"),
-        // librdkafka 2.0.2 does, in every client. And errors, which probes show, quote `sasl.oauthbearer.config`.
+            reason: "each client would get its own broker; bootstrap.servers: embedded starts one for both"),
+        // librdkafka 2.0.2 crashes in every client that uses it. Also, errors quote `sasl.oauthbearer.config`, and probes show them.
         Rule(
             names: ["enable.sasl.oauthbearer.unsecure.jwt"], allowed: no,
-            reason: "librdkafka crashes when such a token is to be renewed"),
+            reason: "librdkafka crashes when it renews such a token"),
     ]
 }
 
@@ -265,7 +265,7 @@ enum SecretText {
         if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
         // librdkafka would cut the text off at a NUL.
         guard !text.isEmpty, !text.utf8.contains(0) else {
-            throw Unusable("\(path) is empty, not UTF-8, or has a NUL character in it")
+            throw Unusable("\(path) is empty, not UTF-8, or contains a NUL character")
         }
         return text
     }

@@ -65,7 +65,7 @@ package struct TopicSettings: Sendable {
 
     init(from settings: inout SettingReader) {
         input = settings.list("input", .topic, default: ["push.events"])
-        if input.isEmpty, settings.problems.isEmpty { settings.report("input", "names no topic") }
+        if input.isEmpty, settings.problems.isEmpty { settings.report("input", "must name a topic") }
         output = settings.value("output", .topic, default: "push.notifications")
         deadLetter = settings.value("dead-letter", .topic, default: "push.dead-letters")
         badgeChangelog = settings.value("badge-changelog", .topic, default: "push.badges")
@@ -114,7 +114,7 @@ package struct StateSettings: Sendable {
     /// Opens the file for use beside other processes. Only a command that fills it may create it.
     func open(creating: Bool) throws -> StateFile {
         if creating { try makeFolder() }
-        guard creating || access(file, F_OK) == 0 else { throw ContactsUnavailable("there is no state at \(path)") }
+        guard creating || access(file, F_OK) == 0 else { throw ContactsUnavailable("no state at \(path)") }
         return try StateFile(path: file, access: .shared)
     }
 }
@@ -127,7 +127,7 @@ package struct AdminSettings: Sendable {
         listen = settings.value("listen", .listenAddress, default: ListenAddress(host: "127.0.0.1", port: 9464))
         tokenFile = settings.optional("token-file", .file)
         if !listen.isLoopback, tokenFile == nil {
-            settings.report("listen", "\(listen) is open to other machines: token-file is required")
+            settings.report("listen", "\(listen) is reachable from other machines: token-file is required")
         }
     }
 }

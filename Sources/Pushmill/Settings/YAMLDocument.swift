@@ -32,7 +32,7 @@ struct YAMLDocument {
             case YAML_STREAM_START_EVENT, YAML_DOCUMENT_END_EVENT: continue
             case YAML_STREAM_END_EVENT: return root
             case YAML_DOCUMENT_START_EVENT where root == nil: continue
-            case YAML_DOCUMENT_START_EVENT: throw problem(events.place, "a second document; a configuration is one")
+            case YAML_DOCUMENT_START_EVENT: throw problem(events.place, "a second document is not allowed")
             default: root = try read(&events, depth: 1)
             }
         }
@@ -43,7 +43,7 @@ struct YAMLDocument {
         let (place, data) = (events.place, events.event.data)
         nodes += 1
         guard nodes <= Self.maximalNodes else { throw problem(place, "more than \(Self.maximalNodes) values") }
-        guard depth <= Self.maximalDepth else { throw problem(place, "nested deeper than \(Self.maximalDepth)") }
+        guard depth <= Self.maximalDepth else { throw problem(place, "nested deeper than \(Self.maximalDepth) levels") }
         let value: Setting.Content
         switch events.event.type {
         case YAML_SEQUENCE_START_EVENT:
@@ -86,11 +86,11 @@ struct YAMLDocument {
             _ = try events.next()
             let value = try read(&events, depth: depth + 1)
             guard case .scalar(let name) = key.value else {
-                problems.append(problem(key.place, "a key has to be a plain text"))
+                problems.append(problem(key.place, "a key must be plain text"))
                 continue
             }
             if let first = places.updateValue(key.place, forKey: name) {
-                problems.append(problem(key.place, "\"\(name)\" is here twice; the first one is at \(first)"))
+                problems.append(problem(key.place, "\"\(name)\" appears twice; the first one is at \(first)"))
             } else {
                 members.append(Setting.Member(key: name, place: key.place, value: value))
             }

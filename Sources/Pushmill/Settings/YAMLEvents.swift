@@ -57,7 +57,7 @@ struct YAMLEvents: ~Copyable {
         if let context = failed.context {
             message += " \(String(cString: context))"
             if failed.context_mark.line != failed.problem_mark.line {
-                message += " that starts in line \(failed.context_mark.line + 1)"
+                message += " that starts on line \(failed.context_mark.line + 1)"
             }
         }
         let place =

@@ -60,7 +60,7 @@ struct SampleSecretTests {
         let error = await #expect(throws: ProgramError.self) {
             _ = try await Service(configuration, log: Log(level: .error))
         }
-        #expect("\(try #require(error))".contains("\(path) holds an example's token, known to everybody: make one"))
+        #expect("\(try #require(error))".contains("\(path) contains a token from an example: create one"))
     }
 
     @Test("The known sample tokens are those of the examples")

@@ -107,15 +107,15 @@ struct ConfigurationTests {
             is: [
                 "f.yaml:2:22: kafka.bootstrap.servers: expected one value, found a list",
                 "f.yaml:3:35: kafka.consumer.enable.auto.commit: is reserved: an offset is committed when the output"
-                    + " is acknowledged, not after a time",
+                    + " is acknowledged, not at intervals",
                 "f.yaml:4:11: kafka.colour: librdkafka has no such property",
                 "f.yaml:5:1: topcis: unknown key; did you mean \"topics\"?",
                 "f.yaml:7:10: topics.input: names a twice",
-                "f.yaml:7:10: topics.input: the badge stage counts, and takes one topic: counts live at the number of"
-                    + " a partition",
+                "f.yaml:7:10: topics.input: must be one topic, because the badge stage keeps counts by partition"
+                    + " number",
                 "f.yaml:7:17: topics.input[2]: expected a topic's name (letters, digits, '.', '_' and '-', at most"
                     + " 249), found \"b c\"",
-                "f.yaml:8:11: topics.output: a is the input topic already",
+                "f.yaml:8:11: topics.output: a is already the input topic",
                 "f.yaml:10:3: delivery.ordring: unknown key; did you mean \"ordering\"?",
                 "f.yaml:11:13: delivery.deadline: expected a duration such as 200ms, 30s or 5m, from 1ms to 1h,"
                     + " found \"30\"",
@@ -129,10 +129,10 @@ struct ConfigurationTests {
                 "f.yaml:17:5: stages.attachment.store: is required",
                 "f.yaml:17:5: stages.attachment.allow-hosts: name the hosts that media may come from, or \"*\" for any"
                     + " public one",
-                "f.yaml:18:18: admin.listen: 0.0.0.0:9464 is open to other machines: token-file is required",
+                "f.yaml:18:18: admin.listen: 0.0.0.0:9464 is reachable from other machines: token-file is required",
                 "f.yaml:19:15: log.level: expected error, warning, info, debug or trace, found \"warn\"; did you"
                     + " mean \"warning\"?",
-                "f.yaml:19:21: \"level\" is here twice; the first one is at f.yaml:19:8",
+                "f.yaml:19:21: \"level\" appears twice; the first one is at f.yaml:19:8",
                 "PUSHMILL_DELIVERY_DRAIN: delivery.drain: expected a duration such as 200ms, 30s or 5m, from 0ms to"
                     + " 5m, found \"5\"",
                 "PUSHMILL_TOPIC_OUTPUT: no such setting; did you mean \"PUSHMILL_TOPICS_OUTPUT\"?",
@@ -145,47 +145,47 @@ struct ConfigurationTests {
             (
                 "delivery: { ordering: none }\nstages: [badge]\n",
                 [
-                    "1:23: delivery.ordering: the badge stage counts, and counting needs order: key or partition"
+                    "1:23: delivery.ordering: must be key or partition, because the badge stage counts"
                 ]
             ),
             ("delivery: { ordering: none }\n", []),
             (
                 "topics: { input: [a, b] }\ndelivery: { guarantee: exactly-once }\nstages: [badge]\n",
                 [
-                    "1:18: topics.input: the badge stage counts, and takes one topic: counts live at the number of a"
-                        + " partition"
+                    "1:18: topics.input: must be one topic, because the badge stage keeps counts by partition"
+                        + " number"
                 ]
             ),
             (
                 "topics: { input: [a, b] }\nstages: [badge]\n",
                 [
-                    "1:18: topics.input: the badge stage counts, and takes one topic: counts live at the number of a"
-                        + " partition"
+                    "1:18: topics.input: must be one topic, because the badge stage keeps counts by partition"
+                        + " number"
                 ]
             ),
             (
                 "topics: { dead-letter: push.events }\n",
                 [
-                    "1:24: topics.dead-letter: push.events is the input topic already"
+                    "1:24: topics.dead-letter: push.events is already the input topic"
                 ]
             ),
             (
                 "topics: { output: push.dead-letters }\n",
                 [
-                    "1:9: topics.dead-letter: push.dead-letters is the output topic already"
+                    "1:9: topics.dead-letter: push.dead-letters is already the output topic"
                 ]
             ),
             ("topics: { output: push.badges }\n", []),
             (
                 "stages: [badge]\ntopics: { output: push.badges }\n",
                 [
-                    "2:9: topics.badge-changelog: push.badges is the output topic already"
+                    "2:9: topics.badge-changelog: push.badges is already the output topic"
                 ]
             ),
             (
                 "delivery: { guarantee: exactly-once, checkpoint-interval: 6s }\n",
                 [
-                    "1:59: delivery.checkpoint-interval: a transaction lasts as long, and may last half of its"
+                    "1:59: delivery.checkpoint-interval: must be at most half of the producer's"
                         + " transaction.timeout.ms, which is 6000"
                 ]
             ),
@@ -198,8 +198,8 @@ struct ConfigurationTests {
                 "kafka: { socket.timeout.ms: 6001, producer: { message.timeout.ms: 8000 } }\n"
                     + "delivery: { guarantee: exactly-once }\n",
                 [
-                    "1:29: kafka.socket.timeout.ms: may be no more than the producer's transaction.timeout.ms, which is 6000",
-                    "1:67: kafka.producer.message.timeout.ms: may be no more than the producer's transaction.timeout.ms,"
+                    "1:29: kafka.socket.timeout.ms: must be at most the producer's transaction.timeout.ms, which is 6000",
+                    "1:67: kafka.producer.message.timeout.ms: must be at most the producer's transaction.timeout.ms,"
                         + " which is 6000",
                 ]
             ),
@@ -208,11 +208,11 @@ struct ConfigurationTests {
                     + "delivery: { guarantee: exactly-once }\n", []
             ),
             ("kafka: { socket.timeout.ms: 60000 }\n", []),
-            ("topics: { input: [] }\n", ["1:18: topics.input: names no topic"]),
+            ("topics: { input: [] }\n", ["1:18: topics.input: must name a topic"]),
             ("stages: [contact: { source: topic:contacts }]\n", []),
             (
                 "topics: { output: contacts }\nstages: [contact: { source: topic:contacts }]\n",
-                ["2:10: stages.contact.source: contacts is the output topic already"]
+                ["2:10: stages.contact.source: contacts is already the output topic"]
             ),
         ])
     func crossChecks(yaml: String, problems: [String]) {
@@ -225,7 +225,7 @@ struct ConfigurationTests {
         let problems = configuration.countingProblems(of: "counter")
         expect(
             problems.map { "\($0.path.joined(separator: ".")): \($0.message)" },
-            is: ["topics.badge-changelog: push.badges is the output topic already"])
+            is: ["topics.badge-changelog: push.badges is already the output topic"])
     }
 
     @Test(

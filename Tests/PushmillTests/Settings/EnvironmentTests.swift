@@ -93,7 +93,7 @@ struct EnvironmentTests {
         ).problems
         expect(problems.count, is: 3)
         expect(problems.first?.contains("kafka.linger.ms-file: librdkafka has no such property"), is: true)
-        expect(problems.dropFirst().first?.hasSuffix("sasl.password is there too: keep one of them"), is: true)
+        expect(problems.dropFirst().first?.hasSuffix("sasl.password is set too: keep only one of them"), is: true)
         expect(problems.last?.contains("kafka.my.password-file: librdkafka has no such property"), is: true)
     }
 

@@ -47,11 +47,11 @@ struct YAMLDocumentTests {
             ("a:\n\t- b\n", "2:1: found character that cannot start any token while scanning for the next token"),
             (
                 "a: [1, 2\nb: 3\n",
-                "2:2: did not find expected ',' or ']' while parsing a flow sequence that starts in line 1"
+                "2:2: did not find expected ',' or ']' while parsing a flow sequence that starts on line 1"
             ),
-            ("a: 'x\n", "2:1: found unexpected end of stream while scanning a quoted scalar that starts in line 1"),
+            ("a: 'x\n", "2:1: found unexpected end of stream while scanning a quoted scalar that starts on line 1"),
             ("a: 1\n  b: 2\n", "2:4: mapping values are not allowed in this context"),
-            ("a: 1\n- b\n", "2:1: did not find expected key while parsing a block mapping that starts in line 1"),
+            ("a: 1\n- b\n", "2:1: did not find expected key while parsing a block mapping that starts on line 1"),
             ("a: \"\\q\"\n", "1:5: found unknown escape character while parsing a quoted scalar"),
             ("a: \"\\ud800\"\n", "1:7: found invalid Unicode character escape code while parsing a quoted scalar"),
             ("%YAML 7.0\n--- a\n", "1:1: found incompatible YAML document"),
@@ -74,7 +74,7 @@ struct YAMLDocumentTests {
     @Test(
         "YAML features that a configuration does not need are refused, all at once",
         arguments: [
-            ("a: 1\nb: 2\na: 3\n", ["3:1: \"a\" is here twice; the first one is at f.yaml:1:1"]),
+            ("a: 1\nb: 2\na: 3\n", ["3:1: \"a\" appears twice; the first one is at f.yaml:1:1"]),
             (
                 "a: &x 1\nb: *x\n",
                 [
@@ -89,7 +89,7 @@ struct YAMLDocumentTests {
                     "2:4: tags are not supported: quote a text that begins with !",
                 ]
             ),
-            ("[a]: 1\n~: 2\n", ["1:1: a key has to be a plain text", "2:1: a key has to be a plain text"]),
+            ("[a]: 1\n~: 2\n", ["1:1: a key must be plain text", "2:1: a key must be plain text"]),
             ("a: \"x\\0y\"\n", ["1:4: a NUL character cannot be part of a value"]),
         ])
     func refused(text: String, problems: [String]) {
@@ -101,16 +101,16 @@ struct YAMLDocumentTests {
     @Test("A second document is refused") func second() {
         let document = YAMLDocument("a: 1\n---\nb: 2\n")
         #expect(document.root == nil)
-        expect(document.problems.map(\.description), is: ["f.yaml:2:1: a second document; a configuration is one"])
+        expect(document.problems.map(\.description), is: ["f.yaml:2:1: a second document is not allowed"])
     }
 
     @Test(
         "Nesting depth and number of values are limited",
         arguments: [
-            ("[", 500_000, "f.yaml:1:33: nested deeper than 32"),
-            ("{a: ", 200_000, "f.yaml:1:126: nested deeper than 32"),
-            ("- ", 500_000, "f.yaml:1:65: nested deeper than 32"),
-            ("? ", 500_000, "f.yaml:1:65: nested deeper than 32"),
+            ("[", 500_000, "f.yaml:1:33: nested deeper than 32 levels"),
+            ("{a: ", 200_000, "f.yaml:1:126: nested deeper than 32 levels"),
+            ("- ", 500_000, "f.yaml:1:65: nested deeper than 32 levels"),
+            ("? ", 500_000, "f.yaml:1:65: nested deeper than 32 levels"),
             ("- a\n", 200_000, "f.yaml:20000:3: more than 20000 values"),
         ])
     func bounded(piece: String, count: Int, problem: String) {
