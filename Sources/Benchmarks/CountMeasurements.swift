@@ -29,7 +29,7 @@ package struct CountMeasurements: Sendable {
     }
 
     private struct DiskFailure: Error, CustomStringConvertible {
-        var description: String { "the disk does not take counts" }
+        var description: String { "cannot write counts to the disk" }
     }
 
     /// Writes into the folder, which must be empty.

@@ -156,7 +156,7 @@ package struct DemoSummary: Sendable {
                     + (reasons.isEmpty ? "" : "   \(reasons.joined(separator: ", "))"))
         }
         lines.append("all".padded(to: 14) + "\(count)".aligned(to: 8))
-        if count < sent { lines.append("\(sent - count) of \(sent) events have not come out (yet).") }
+        if count < sent { lines.append("\(sent - count) of \(sent) events have no result yet.") }
         return lines.joined(separator: "\n")
     }
 

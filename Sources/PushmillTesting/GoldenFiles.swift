@@ -34,7 +34,7 @@ extension StageTest {
     package func changes(in folder: String, isUpdate: Bool) async throws -> [GoldenChange] {
         let files = try Set(FileManager.default.contentsOfDirectory(atPath: folder))
         let names = files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(".json".count)) }.sorted()
-        guard !names.isEmpty else { return [GoldenChange(name: folder, what: "there is no payload")] }
+        guard !names.isEmpty else { return [GoldenChange(name: folder, what: "the folder has no payloads")] }
         var changes: [GoldenChange] = []
         for name in names {
             func path(_ kind: String) -> String { "\(folder)/\(name).\(kind)" }
@@ -48,12 +48,12 @@ extension StageTest {
             let found =
                 try files.contains("\(name).expected")
                 ? result.changes(from: Self.text(path("expected")))
-                : ["no result is expected yet: \(Self.updateVariable)=1 writes it"]
+                : ["its .expected file is missing: \(Self.updateVariable)=1 writes it"]
             changes += found.map { GoldenChange(name: name, what: $0) }
         }
         for file in files.sorted() where file.hasSuffix(".expected") {
             let name = String(file.dropLast(".expected".count))
-            if !names.contains(name) { changes.append(GoldenChange(name: name, what: "its payload is gone")) }
+            if !names.contains(name) { changes.append(GoldenChange(name: name, what: "its payload is missing")) }
         }
         return changes
     }
@@ -96,6 +96,6 @@ extension StageTest.Result {
             return changes + ["\(text ?? "nothing") -> \(payload ?? "nothing")"]
         }
         let differences = JSONDifference.between(before, after).map(\.description)
-        return changes + (differences.isEmpty ? ["the payload is spelled otherwise"] : differences)
+        return changes + (differences.isEmpty ? ["the payload differs only in its spelling"] : differences)
     }
 }

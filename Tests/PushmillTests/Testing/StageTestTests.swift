@@ -244,7 +244,7 @@ struct StageTestTests {
         try folder.write(payload, to: "nobody.json")
         try await expect(
             test.changes(in: folder.path, isUpdate: false).map(\.description),
-            is: ["anna", "nobody"].map { "\($0): no result is expected yet: PUSHMILL_TEST_UPDATE=1 writes it" })
+            is: ["anna", "nobody"].map { "\($0): its .expected file is missing: PUSHMILL_TEST_UPDATE=1 writes it" })
         try await expect(test.changes(in: folder.path, isUpdate: true), is: [])
         try await expect(test.changes(in: folder.path), is: [])
 
@@ -259,8 +259,8 @@ struct StageTestTests {
             is: [
                 #"anna: ~ /aps/alert/body: "Hello anna" -> "Hello bert""#,
                 "nobody: modified: greeting=ok -> modified: greeting=skipped",
-                "nobody: the payload is spelled otherwise",
-                "gone: its payload is gone",
+                "nobody: the payload differs only in its spelling",
+                "gone: its payload is missing",
             ])
     }
 
