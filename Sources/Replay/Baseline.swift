@@ -30,7 +30,7 @@ package final class Baseline {
                         foreign += 1
                     } else {
                         throw source.failure(
-                            at: number, "\(record.place) has no header pushmill-source: it is no output")
+                            at: number, "\(record.place) has no header pushmill-source: it is not an output")
                     }
                 }
             }

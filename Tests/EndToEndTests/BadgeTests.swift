@@ -150,7 +150,7 @@ extension EndToEnd {
                 try await values.wait(count: events.count)
                 for command in [["badges", "set", key, "7"], ["badges", "delete", key]] {
                     let told = try await scene.run(command, expecting: 70)
-                    #expect(told.contains { $0.contains("members, whose next events would undo it: end the service") })
+                    #expect(told.contains { $0.contains("members, which would undo the change: stop the service") })
                 }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))

@@ -48,7 +48,7 @@ extension EndToEnd {
             let payload = try folder.write(#"{"aps":{"alert":"hello"}}"#, to: "payload.json")
             try await runShell("'\(Self.program)' \(command) --config \(file) < \(payload) > /dev/full") { shell in
                 try await shell.expectEnd(.exited(70))
-                expect(shell.lines.last, is: "pushmill: the output cannot be written: No space left on device")
+                expect(shell.lines.last, is: "pushmill: cannot write the output: No space left on device")
             }
         }
 
@@ -58,7 +58,7 @@ extension EndToEnd {
         func fullOutputForLong(command: String) async throws {
             try await runShell("'\(Self.program)' \(command) > /dev/full") { shell in
                 try await shell.expectEnd(.exited(70))
-                expect(shell.lines.last, is: "pushmill: the output cannot be written: No space left on device")
+                expect(shell.lines.last, is: "pushmill: cannot write the output: No space left on device")
             }
         }
 
@@ -70,7 +70,7 @@ extension EndToEnd {
             let apply = "'\(Self.program)' apply --lines --config \(file)"
             try await runShell("timeout 60 yes '\(line)' 2> /dev/null | \(apply) > /dev/full") { shell in
                 try await shell.expectEnd(.exited(70), within: .seconds(30))
-                expect(shell.lines.last, is: "pushmill: the output cannot be written: No space left on device")
+                expect(shell.lines.last, is: "pushmill: cannot write the output: No space left on device")
             }
         }
 
@@ -82,7 +82,7 @@ extension EndToEnd {
             let file = try folder.write("stages: [\(stage)]\n", to: "pushmill.yaml")
             try await runShell("'\(Self.program)' apply --config \(file) <&-") { shell in
                 try await shell.expectEnd(.exited(65))
-                expect(shell.lines.last, is: "pushmill: the input cannot be read: Bad file descriptor")
+                expect(shell.lines.last, is: "pushmill: cannot read standard input: Bad file descriptor")
             }
         }
 
@@ -110,7 +110,7 @@ extension EndToEnd {
             try await folder.wait { $0.contains("events.jsonl.partial") }
             capture.send(SIGINT)
             try await capture.expectEnd(.exited(0))
-            expect(capture.lines(with: "no record has come").count, is: 1)
+            expect(capture.lines(with: "no records received").count, is: 1)
             try expect(FileBytes(path: file).bytes, is: Array(before.utf8))
             expect(folder.names, is: ["events.jsonl", "service.yaml"])
             try await capture.clear()

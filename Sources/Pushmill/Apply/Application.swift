@@ -105,7 +105,7 @@ package final class Explanation: ChainObserver {
     }
 
     package func stageAbandoned(_ stage: Int, isLate: Bool) {
-        console.error("  \(state.withLock { $0.names[stage] }): its time is over")
+        console.error("  \(state.withLock { $0.names[stage] }): ran out of time")
     }
 
     package func abandonedStageEnded(_ stage: Int) {}

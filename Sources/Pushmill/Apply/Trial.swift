@@ -34,7 +34,7 @@ extension Configuration {
 }
 
 extension Option {
-    static let badges = value("badges", "FILE", "counts to begin with, as 'badges export' writes them")
+    static let badges = value("badges", "FILE", "initial counts, in the format of 'badges export'")
 }
 
 extension Invocation {

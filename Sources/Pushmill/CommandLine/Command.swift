@@ -26,7 +26,7 @@ struct CommandTable {
         } catch {
             let error = ProgramError(error)
             surroundings.console.error(error.description)
-            if case .usage = error { surroundings.console.error("'pushmill --help' lists what there is.") }
+            if case .usage = error { surroundings.console.error("'pushmill --help' lists the commands.") }
             return error.exitCode
         }
     }
@@ -59,7 +59,8 @@ struct CommandTable {
     private func helpForGroup(_ arguments: [String], _ surroundings: Surroundings) throws(ProgramError) -> ExitCode {
         let group = commands.filter { $0.words.count > 1 && $0.words[0] == arguments[0] }
         guard !group.isEmpty else {
-            throw .usage("no command '\(arguments[0])'" + Spelling.question(arguments[0], commands.map { $0.words[0] }))
+            throw .usage(
+                "unknown command '\(arguments[0])'" + Spelling.question(arguments[0], commands.map { $0.words[0] }))
         }
         let seconds = group.map { $0.words[1] }
         guard arguments.count > 1 else {
@@ -67,7 +68,7 @@ struct CommandTable {
         }
         guard ["--help", "-h"].contains(arguments[1]) else {
             throw .usage(
-                "no command '\(arguments[0]) \(arguments[1])'" + Spelling.question(arguments[1], seconds))
+                "unknown command '\(arguments[0]) \(arguments[1])'" + Spelling.question(arguments[1], seconds))
         }
         surroundings.console.output(HelpText.overview(group))
         return .success

@@ -45,7 +45,7 @@ package struct Console: Sendable {
             } while count < 0 && mayGoOn(descriptor, POLLIN)
             filled = max(0, count)
         }
-        guard count >= 0 else { throw .badData("the input cannot be read: \(String(cString: strerror(errno)))") }
+        guard count >= 0 else { throw .badData("cannot read standard input: \(String(cString: strerror(errno)))") }
         return chunk
     }
 
@@ -54,7 +54,7 @@ package struct Console: Sendable {
         var bytes: [UInt8] = []
         while case let chunk = try input(), !chunk.isEmpty {
             bytes += chunk
-            guard bytes.count <= limit else { throw .badData("too-large: over \(limit >> 20) MiB of input") }
+            guard bytes.count <= limit else { throw .badData("too-large: the input is over \(limit >> 20) MiB") }
         }
         return bytes
     }
@@ -100,7 +100,7 @@ package struct Console: Sendable {
     static func end(_ code: ExitCode) -> ExitCode {
         let number = failure.load(ordering: .relaxed)
         guard number != 0, code == .success else { return code }
-        let error = ProgramError.internalFailure("the output cannot be written: \(String(cString: strerror(number)))")
+        let error = ProgramError.internalFailure("cannot write the output: \(String(cString: strerror(number)))")
         write(ended("\(error)"), to: STDERR_FILENO)
         return error.exitCode
     }

@@ -9,7 +9,7 @@ enum HelpText {
         Commands:
         \(table(commands.map { ($0.name, $0.summary) }))
 
-        'pushmill <command> --help' says more about one of them.
+        'pushmill <command> --help' describes a command.
         """
     }
 
@@ -19,7 +19,7 @@ enum HelpText {
         var usage = ["pushmill", command.name] + named.filter(\.isRequired).map(\.label)
         if !named.allSatisfy(\.isRequired) { usage.append("[options]") }
         usage += operands.map { $0.isRequired ? $0.label : "[\($0.label)]" }
-        let rows = (operands + named).map { ($0.label, help($0)) } + [("--help", "shows this")]
+        let rows = (operands + named).map { ($0.label, help($0)) } + [("--help", "shows this help")]
         let details = command.details.isEmpty ? "" : "\n\(command.details)\n"
         return """
             Usage: \(usage.joined(separator: " "))

@@ -18,7 +18,7 @@ struct ParsedArguments {
                 values[operand.name, default: []].append(argument)
                 if operand.kind == .operand { operands.removeFirst() }
             } else {
-                throw .usage("'\(argument)' is one argument too many for '\(command.name)'")
+                throw .usage("unexpected argument '\(argument)' for '\(command.name)'")
             }
         }
         guard !wantsHelp else { return }

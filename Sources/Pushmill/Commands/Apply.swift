@@ -6,18 +6,19 @@ extension Command {
     static let apply = Command(
         name: "apply", summary: "Runs the chain on one payload, without Kafka",
         details: """
-            Reads the payload from the input and prints what would be published; how it
-            ended goes to the error output. Ends with 65 where it would be a dead letter.
-            With --lines, records come and go as kcat -J prints them, one a line, dead
-            letters among them, and each record's timestamp is the clock.
+            Reads a payload from standard input and prints the payload that would be
+            published; the outcome goes to standard error. Exits with 65 if it would be a
+            dead letter. With --lines, reads and writes records in the format of kcat -J,
+            one per line, dead letters included; each record's timestamp is the current
+            time.
 
-            Badges count in memory, from 0 or from --badges; nothing that the
+            Badges are counted in memory, from 0 or from --badges. Nothing that the
             configuration names is written.
             """,
         options: [.config, .key, .header, .explain, .lines, .badges]
     ) { invocation in
         for option in [Option.config, .badges] where invocation.text(option).map(InputFile.isStandardInput) ?? false {
-            throw ProgramError.usage("\(option.label): what the chain is run on comes from the standard input")
+            throw ProgramError.usage("\(option.label): must be a file, because 'apply' reads its input there")
         }
         let configuration = try invocation.configuration()
         let console = invocation.console
@@ -32,7 +33,7 @@ extension Command {
             explanation: explanation)
         guard !invocation.flag(.lines) else {
             for option in [Option.key, .header] where !invocation.texts(option).isEmpty {
-                throw ProgramError.usage("\(option.label) goes with a single payload, not with --lines")
+                throw ProgramError.usage("\(option.label) is not allowed with --lines")
             }
             return try await application.applyLines()
         }
@@ -45,7 +46,7 @@ extension Command {
 
     private static func header(_ text: String) throws(ProgramError) -> RecordEnvelope.Header {
         guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex else {
-            throw .usage("\(Option.header.label): expected a name, '=' and a value, found '\(text)'")
+            throw .usage("\(Option.header.label): expected NAME=VALUE, found '\(text)'")
         }
         return RecordEnvelope.Header(
             name: Array(text.utf8[..<equals]), value: Array(text.utf8[equals...].dropFirst()))
@@ -54,7 +55,7 @@ extension Command {
 
 extension Option {
     fileprivate static let key = value("key", "TEXT", "the record's key")
-    fileprivate static let header = repeated("header", "NAME=VALUE", "a header of the record")
-    fileprivate static let explain = flag("explain", "tells what each stage did, and how long it took")
-    fileprivate static let lines = flag("lines", "reads and writes records, one a line, instead of a payload")
+    fileprivate static let header = repeated("header", "NAME=VALUE", "a record header")
+    fileprivate static let explain = flag("explain", "reports what each stage did and how long it took")
+    fileprivate static let lines = flag("lines", "reads and writes records, one per line, instead of a payload")
 }

@@ -21,7 +21,7 @@ extension Command {
         ("restore", { try await inFolder { try BenchTable.rows(CountMeasurements(in: $0)) } }),
     ]
     private static let names = Option.operands(
-        "NAME", "\(benches.map(\.name).joined(separator: ", ")); all of them unless given")
+        "NAME", "\(benches.map(\.name).joined(separator: ", ")); default: all")
 
     /// For measurements that need files.
     private static func inFolder<Result: Sendable>(
@@ -33,25 +33,25 @@ extension Command {
     }
 
     static let bench = Command(
-        name: "bench", summary: "Measures what a message costs in this process, stage by stage",
+        name: "bench", summary: "Measures the cost per message in this process, by stage",
         details: """
-            Times are of the thread's CPU, in the best of several batches; allocations are
-            those of the Swift runtime, references its retains and releases. A catalog's
-            loading and a restore are done once, and timed by the clock. Only a release
-            build is worth measuring.
+            Times are CPU times of the thread, from the best of several batches; allocations
+            are those of the Swift runtime, references its retains and releases. Loading a
+            catalog and restoring counts are done once, in wall-clock time. Use a release
+            build.
             """,
         options: [names]
     ) { invocation in
         let wanted = try invocation.values(names, .choice(benches.map(\.name)) { $0 })
         #if DEBUG
-            invocation.console.error("warning: this is a debug build, which says nothing: swift build -c release")
+            invocation.console.error("warning: figures of a debug build mean nothing: use swift build -c release")
         #endif
         invocation.console.output(BenchTable.heading)
         for bench in benches where wanted.isEmpty || wanted.contains(bench.name) {
             do {
                 for row in try await bench.rows() { invocation.console.output(row) }
             } catch {
-                throw ProgramError.internalFailure("\(bench.name) cannot be measured: \(error)")
+                throw ProgramError.internalFailure("cannot measure \(bench.name): \(error)")
             }
         }
         return .success

@@ -4,11 +4,11 @@ import PushmillStages
 
 extension Command {
     static let broker = Command(
-        name: "broker", summary: "Runs the embedded broker alone, for trying things with kcat",
+        name: "broker", summary: "Runs only the embedded broker, for experiments with kcat",
         details: """
-            Prints its address in the first line, listens on loopback, and forgets
-            everything when it ends. It keeps 5 MB a partition, and makes any topic that
-            is asked for, with four partitions.
+            Prints its address on the first line, listens on loopback, and loses all records
+            when it exits. Keeps 5 MB per partition, and creates any topic that a client
+            asks for, with four partitions.
             """,
         options: [.topics]
     ) { invocation in
@@ -17,7 +17,7 @@ extension Command {
             throw ProgramError.usage("--topic: '\(topic.name)' is named twice")
         }
         let signals = Signals.take([SIGTERM, SIGINT])
-        let cluster = try explaining("the embedded broker cannot run") {
+        let cluster = try explaining("cannot start the embedded broker") {
             let cluster = try MockCluster()
             for topic in topics { try cluster.createTopic(topic.name, partitions: topic.partitions) }
             return cluster
@@ -39,5 +39,5 @@ extension Command {
 }
 
 extension Option {
-    fileprivate static let topics = repeated("topic", "NAME:PARTITIONS", "a topic to begin with")
+    fileprivate static let topics = repeated("topic", "NAME:PARTITIONS", "a topic to create at the start")
 }

@@ -5,14 +5,14 @@ import PushmillStages
 
 extension Command {
     static let capture = Command(
-        name: "capture", summary: "Writes a topic, or a part of it, into a file",
+        name: "capture", summary: "Writes a topic, or part of it, to a file",
         details: """
-            A record is a line as kcat -J prints it; bytes that are no text stand in
-            base64. Reads what is committed, joins no group and commits nothing. Without
-            --from it begins with what the topic holds first, without --to it ends with
-            what it holds now. A file whose name ends in .gz is compressed. It appears when
-            it is complete, or, where there was none, with what was read until brokers
-            failed; Ctrl-C completes it.
+            Writes each record as a line in the format of kcat -J; bytes that are not text
+            are in base64. Reads only committed records, joins no group and commits nothing.
+            Without --from it starts at the topic's first record, without --to it ends at
+            the topic's current end. A file whose name ends in .gz is compressed. The file
+            appears when it is complete; Ctrl-C completes it. If the brokers fail, a file
+            that did not exist before keeps the records read so far.
             """,
         options: [.topic, .config, .file] + Option.range + [.follow, .limit, .redact]
     ) { invocation in
@@ -22,11 +22,11 @@ extension Command {
         capture.limit = try invocation.value(.limit, .integer(1...Int.max)) ?? .max
         capture.redaction = invocation.flag(.redact) ? Redaction() : nil
         if capture.follows, invocation.text(.to) != nil {
-            throw ProgramError.usage("--follow goes on for ever, and --to says where to end")
+            throw ProgramError.usage("--follow cannot be combined with --to")
         }
         let path = invocation.text(.file)
         if let path, !CaptureFile.isReplaceable(path) {
-            let what = "'\(path)' is no capture, and would be overwritten: name another file, or remove it"
+            let what = "'\(path)' is not a capture and would be overwritten: choose another file or remove it"
             throw ProgramError.usage("\(Option.file.label): \(what)")
         }
         let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
@@ -71,31 +71,31 @@ extension Command {
             if count > 0, let file, let path, access(path, F_OK) != 0 {
                 progress.clear()
                 if (try? file.close()) != nil {
-                    console.error("\(count) records written to \(path), which are not all")
+                    console.error("\(count) records written to \(path): the capture is incomplete")
                 }
             }
             throw ReplayError.kafka(doing: doing, error)
         }
         guard count > 0 || capture.follows || Signals.isEndWanted || Console.hasFailed else {
-            throw ReplayError.unreadable(name: source.name, what: "there is no record in this range")
+            throw ReplayError.unreadable(name: source.name, what: "no records in this range")
         }
         progress.clear()
         if let path {
             // An earlier capture is worth more than an empty one.
             if count > 0 { try file?.close() }
             let written = "\(count) records written to \(path)"
-            console.error(count > 0 ? written : "no record has come: \(path) is as it was")
+            console.error(count > 0 ? written : "no records received: \(path) is unchanged")
         }
         return .success
     }
 }
 
 extension Option {
-    fileprivate static let topic = operand("TOPIC", "the first input topic unless given", isRequired: false)
-    fileprivate static let file = value("output", "FILE", "where to write; else they are printed")
-    fileprivate static let follow = flag("follow", "goes on with what comes, until Ctrl-C")
-    fileprivate static let limit = value("limit", "NUMBER", "ends after so many records")
+    fileprivate static let topic = operand("TOPIC", "default: the first input topic", isRequired: false)
+    fileprivate static let file = value("output", "FILE", "where to write; default: standard output")
+    fileprivate static let follow = flag("follow", "keeps following the topic until Ctrl-C")
+    fileprivate static let limit = value("limit", "NUMBER", "stops after this many records")
     fileprivate static let redact = flag(
         "redact",
-        "puts stand-ins of the same shape in the place of texts, names, numbers and tokens, but not of members' names")
+        "replaces texts, names, numbers and tokens with placeholders of the same shape; keeps the names of members")
 }

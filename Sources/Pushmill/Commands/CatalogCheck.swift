@@ -4,22 +4,22 @@ import PushmillStages
 
 extension Command {
     private static let folder = Option.operand("DIR", "the catalog's folder")
-    private static let language = Option.value("language", "LOCALE", "the development language, en unless given")
+    private static let language = Option.value("language", "LOCALE", "the development language; default: en")
     private static let kinds = CatalogReport.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-    private static let only = Option.repeated("only", "KIND", "tells these alone: \(kinds)")
+    private static let only = Option.repeated("only", "KIND", "reports only these: \(kinds)")
     private static let failOn = Option.repeated(
-        "fail-on", "KIND", "fails for these and what cannot be read; for all but warning unless given")
-    private static let isJSON = Option.flag("json", "prints one JSON object, with all findings")
-    private static let all = Option.flag("all", "a line for every missing key, not one for each language")
+        "fail-on", "KIND", "fails for these and for what cannot be read; default: all but warning")
+    private static let isJSON = Option.flag("json", "prints one JSON object with all findings")
+    private static let all = Option.flag("all", "prints a line for every missing key, not one per language")
 
     static let catalogCheck = Command(
-        name: "catalog check", summary: "Finds what is wrong or missing in a catalog of translations",
+        name: "catalog check", summary: "Finds errors and gaps in a translation catalog",
         details: """
-            Prints by language how many findings of each kind there are, then what cannot be
-            read or stands twice with FILE:LINE:COLUMN, and by language the keys that are
-            missing, arguments that differ from the development language, texts where
-            another language chooses a plural form, and plural forms that the language
-            needs. Exits with 65 if something cannot be read, with 1 for other findings.
+            Prints the number of findings of each kind per language, then what cannot be
+            read or is defined twice with FILE:LINE:COLUMN, and per language missing keys,
+            arguments that differ from the development language, plain texts for which
+            another language has plural forms, and missing plural forms. Exits with 65 if
+            something cannot be read, with 1 for other findings.
             """,
         options: [folder, language, only, failOn, isJSON, all]
     ) { invocation in

@@ -51,9 +51,10 @@ struct ChangelogAccess {
                 } catch .version(let version) {
                     // Without this record, what is shown or written would be wrong.
                     throw ProgramError.badData(
-                        "\(place)/\(record.offset): a count of version \(version): use the release that wrote it")
+                        "\(place)/\(record.offset): a count of unknown version \(version): use the release that wrote it"
+                    )
                 } catch {
-                    console.error("warning: \(place)/\(record.offset) is no count: \(error.reason)")
+                    console.error("warning: \(place)/\(record.offset) is not a count: \(error.reason)")
                 }
             }
         }
@@ -66,18 +67,18 @@ struct ChangelogAccess {
         let group = properties["group.id"] ?? ""
         let client = try ClusterClient(configuration.plainProducer())
         guard let count = try client.memberCount(ofGroup: group, milliseconds: Self.patience) else {
-            return console.error("warning: the brokers do not tell whether the group \(group) has members")
+            return console.error("warning: the brokers do not report whether the group \(group) has members")
         }
         guard count == 0 else {
             throw ProgramError.internalFailure(
-                "the group \(group) has \(count) members, whose next events would undo it: end the service first")
+                "the group \(group) has \(count) members, which would undo the change: stop the service first")
         }
     }
 
     /// Keeps the position of the event that was counted last: so this is the account's latest state, whatever is stored
     /// elsewhere, and that event is not counted again.
     func set(_ keys: [[UInt8]], to count: Int32, _ view: ChangelogView, in place: TopicPartition) throws {
-        try explaining("\(place) cannot be written") {
+        try explaining("cannot write to \(place)") {
             let sender = try RecordSender(configuration.plainProducer())
             for key in keys {
                 var state = view.state(ofKey: key)

@@ -1,11 +1,11 @@
 extension Command {
     static let configCheck = Command(
-        name: "config check", summary: "Finds every mistake in a configuration at once",
+        name: "config check", summary: "Reports every mistake in a configuration at once",
         details: """
-            Prints a line FILE:LINE:COLUMN for each mistake and exits with 78. Where there
-            is none, it says what librdkafka has against properties that do not go
-            together. What is allowed and hardly wanted is a warning. Of the files that the
-            configuration names only key sets are looked at, for the ids in them.
+            Prints a line FILE:LINE:COLUMN for each mistake and exits with 78. If there is
+            none, reports combinations of properties that librdkafka rejects. Settings that
+            are allowed but probably mistakes are warnings. Of the files that the
+            configuration names, only key sets are read, for the ids in them.
             """,
         options: [.config]
     ) { invocation in
@@ -17,10 +17,10 @@ extension Command {
     }
 
     static let configShow = Command(
-        name: "config show", summary: "Prints the configuration as it takes effect",
+        name: "config show", summary: "Prints the effective configuration",
         details: """
-            Every default is filled in, environment variables are applied, paths are
-            complete, and secrets are hidden.
+            Defaults are filled in, environment variables are applied, paths are absolute,
+            and secrets are hidden.
             """,
         options: [.config]
     ) { invocation in

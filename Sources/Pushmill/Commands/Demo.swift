@@ -7,10 +7,10 @@ extension Command {
     static let demo = Command(
         name: "demo", summary: "Shows the whole service at work on an embedded broker",
         details: """
-            Feeds sample events, prints each as it went in and as it came out, and sums up
-            how they ended; stops after a number of events, after a time, or at Ctrl-C.
-            With --bootstrap it feeds a service that runs elsewhere, such as one with
-            deploy/sample/pushmill.yaml, and shows what that makes of them.
+            Sends sample events, prints each as it went in and as it came out, and counts
+            the outcomes; stops after a number of events, after a time, or at Ctrl-C. With
+            --bootstrap it sends them to a service that runs elsewhere, such as one with
+            deploy/sample/pushmill.yaml, and shows its results.
             """,
         options: [.events, .rate, .time, .quiet, .bootstrap]
     ) { invocation in
@@ -22,7 +22,7 @@ extension Command {
             try await feed(plan, servers, board, console)
             return .success
         }
-        let folder = try explaining("the demo's files cannot be written") {
+        let folder = try explaining("cannot write the demo's files") {
             try ScratchFolder("pushmill-demo", files: DemoFiles.all)
         }
         defer { withExtendedLifetime(folder) {} }
@@ -31,12 +31,12 @@ extension Command {
             configuration, log: Log(level: configuration.log.level), signals: signals,
             notifications: board.json)
         guard let servers = service.embeddedServers else {
-            throw ProgramError.internalFailure("the demo's own broker is not there")
+            throw ProgramError.internalFailure("the demo's broker is missing")
         }
         console.output(
             """
             The page is at http://\(service.adminAddress)/ and the embedded broker at \(servers).
-            The group is being formed, which takes three seconds.
+            Forming the consumer group takes three seconds.
             """)
         let running = Task { await service.run() }
         while !service.isReady, !Signals.isEndWanted { try? await Task.sleep(for: .milliseconds(20)) }
@@ -57,7 +57,7 @@ extension Command {
             }
             console.output(summary.text)
         } catch {
-            throw ProgramError.internalFailure("the demo cannot go on: \(error)")
+            throw ProgramError.internalFailure("the demo failed: \(error)")
         }
     }
 
@@ -106,10 +106,11 @@ extension DemoPlan {
 }
 
 extension Option {
-    fileprivate static let events = Option.value("events", "N", "how many events; 100 unless a time is given")
-    fileprivate static let rate = Option.value("rate", "N", "events a second; 10 unless given")
+    fileprivate static let events = Option.value(
+        "events", "N", "number of events; default: 100, or no limit with --for")
+    fileprivate static let rate = Option.value("rate", "N", "events per second; default: 10")
     fileprivate static let time = Option.value("for", "TIME", "how long to send events, such as 10m")
-    fileprivate static let quiet = Option.flag("quiet", "prints the summary only")
+    fileprivate static let quiet = Option.flag("quiet", "prints only the summary")
     fileprivate static let bootstrap = Option.value(
-        "bootstrap", "HOST:PORT", "a broker to feed instead of an embedded one")
+        "bootstrap", "HOST:PORT", "a broker to send events to instead of an embedded one")
 }

@@ -3,11 +3,11 @@ import PushmillTelemetry
 
 extension Command {
     static let health = Command(
-        name: "health", summary: "Asks a running service whether it is alive",
+        name: "health", summary: "Checks whether a running service is alive",
         details: """
-            For health checks of containers. Exits with 0 if it is, else with 1, and prints
-            what it says. The address is --address, else PUSHMILL_ADMIN_LISTEN, else what
-            --config says if it can be read, else 127.0.0.1:9464.
+            For health checks of containers. Prints the service's answer and exits with 0 if
+            it is alive, else with 1. The address is --address, else PUSHMILL_ADMIN_LISTEN,
+            else the one in --config if it can be read, else 127.0.0.1:9464.
             """,
         options: [.address, .ownConfig, .ready]
     ) { invocation in
@@ -32,7 +32,7 @@ extension Invocation {
                 return try configuration(path).admin.listen
             } catch {
                 // The file may have been edited for the next start; the running service has read an earlier version.
-                console.error("\(path) says no address: asking at the usual one")
+                console.error("cannot read the address from \(path): using the default")
             }
         }
         do throws(TelemetryError) {
@@ -45,6 +45,6 @@ extension Invocation {
 
 extension Option {
     fileprivate static let ownConfig = Option.value("config", "FILE", "the service's configuration")
-    fileprivate static let address = Option.value("address", "HOST:PORT", "where the admin endpoint listens")
-    fileprivate static let ready = Option.flag("ready", "asks whether it is ready, not only alive")
+    fileprivate static let address = Option.value("address", "HOST:PORT", "the address of the admin endpoint")
+    fileprivate static let ready = Option.flag("ready", "checks whether it is ready, not only alive")
 }

@@ -4,10 +4,10 @@ import PushmillPayload
 
 /// Shared by the commands that try keys and ciphertexts.
 extension Option {
-    static let keySet = value("keys", "FILE", "the key set, a JWK Set; rot13 alone needs none")
-    static let keyName = value("kid", "NAME", "the name of the key; the first that fits unless given")
-    static let digest = value("digest", "NAME", "openssl: md5 or sha256, which it is unless given")
-    static let iterations = value("iterations", "N", "openssl: PBKDF2 with so many iterations")
+    static let keySet = value("keys", "FILE", "the key set, a JWK Set; not needed for rot13")
+    static let keyName = value("kid", "NAME", "the name of the key; default: the first that fits")
+    static let digest = value("digest", "NAME", "openssl: md5 or sha256; default: sha256")
+    static let iterations = value("iterations", "N", "openssl: PBKDF2 with this many iterations")
 }
 
 extension Invocation {
@@ -20,7 +20,7 @@ extension Invocation {
         } catch let error as KeySetError {
             throw .unreadableConfiguration("\(path): \(error)")
         } catch {
-            throw .unreadableConfiguration("\(error); 'pushmill keys generate' makes a key set")
+            throw .unreadableConfiguration("\(error); 'pushmill keys generate' creates a key set")
         }
     }
 
@@ -29,7 +29,7 @@ extension Invocation {
         let digest = try value(.digest, .choice(PassphraseDerivation.Digest.self)) ?? .sha256
         let iterations = try value(.iterations, .integer(PassphraseDerivation.iterationLimits))
         guard let derivation = PassphraseDerivation(digest, iterations: iterations) else {
-            throw .usage("\(Option.iterations.label): PBKDF2 goes with sha256 only")
+            throw .usage("\(Option.iterations.label): PBKDF2 requires sha256")
         }
         return derivation
     }
@@ -37,7 +37,7 @@ extension Invocation {
     /// Refuses options that have no meaning in this call.
     func refuse(_ options: [Option], unless isMeant: Bool, _ who: String) throws(ProgramError) {
         guard !isMeant, let option = options.first(where: flag) else { return }
-        throw .usage("\(option.label) goes with \(who) only")
+        throw .usage("\(option.label) is allowed only with \(who)")
     }
 
     /// The whole standard input, at most 1 MiB.
@@ -70,10 +70,10 @@ struct SecretFile {
         // `mkstemp` creates it for its owner only (0600).
         var template = Array("\(path).XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw failure("made") }
+        guard descriptor >= 0 else { throw failure("create") }
         let isWritten = bytes.withUnsafeBytes { writeAll($0, to: descriptor) } && fsync(descriptor) == 0
         guard isWritten, keepOwner(descriptor), rename(template, path) == 0 else {
-            let failure = failure("written")
+            let failure = failure("write")
             close(descriptor)
             unlink(template)
             throw failure
@@ -91,6 +91,6 @@ struct SecretFile {
     }
 
     private func failure(_ what: String) -> ProgramError {
-        .internalFailure("\(path) cannot be \(what): \(String(cString: strerror(errno)))")
+        .internalFailure("cannot \(what) \(path): \(String(cString: strerror(errno)))")
     }
 }

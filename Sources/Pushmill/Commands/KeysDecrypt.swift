@@ -4,26 +4,26 @@ import PushmillStages
 extension Command {
     private static let form = Option.operand(
         "FORMAT",
-        "allows only this one: \(CiphertextFormat.allCases.map(\.rawValue).joined(separator: ", ")); "
-            + "all but rot13 unless given",
+        "accepts only this format: \(CiphertextFormat.allCases.map(\.rawValue).joined(separator: ", ")); "
+            + "default: all but rot13",
         isRequired: false)
     private static let encoding = Option.value(
         "encoding", "NAME",
-        "of the ciphertext: \(BinaryEncoding.allCases.map(\.rawValue).joined(separator: ", ")); auto, which reads all "
-            + "but z85, unless given")
+        "of the ciphertext: \(BinaryEncoding.allCases.map(\.rawValue).joined(separator: ", ")); default: auto, which "
+            + "accepts all but z85")
     private static let point = Option.value(
-        "dh", "TEXT", "webpush: the sender's public key, in the form before the RFC")
-    private static let pointEncoding = Option.value("dh-encoding", "NAME", "webpush: how --dh is written, as above")
-    private static let salt = Option.value("salt", "TEXT", "webpush: the salt beside it")
-    private static let saltEncoding = Option.value("salt-encoding", "NAME", "webpush: how --salt is written, as above")
+        "dh", "TEXT", "webpush: the sender's public key, for the draft before the RFC")
+    private static let pointEncoding = Option.value("dh-encoding", "NAME", "webpush: the encoding of --dh, as above")
+    private static let salt = Option.value("salt", "TEXT", "webpush: the salt that goes with --dh")
+    private static let saltEncoding = Option.value("salt-encoding", "NAME", "webpush: the encoding of --salt, as above")
     private static let headerLines = Option.flag(
-        "header-lines", "webpush: --dh and --salt are the headers as they came, dh=...;p256ecdsa=... and salt=...")
+        "header-lines", "webpush: --dh and --salt are whole header values, dh=...;p256ecdsa=... and salt=...")
 
     static let keysDecrypt = Command(
-        name: "keys decrypt", summary: "Decrypts a ciphertext from the input, as the service would",
+        name: "keys decrypt", summary: "Decrypts standard input as the service would",
         details: """
-            The format is recognised by its shape. Prints the text; or fails for the reason
-            that the service would count, and says what it may be due to.
+            Detects the format. Prints the text, or fails with the reason that the service
+            would count and its possible causes.
             """,
         options: [
             form, .keySet, .keyName, encoding, .digest, .iterations, point, pointEncoding, salt, saltEncoding,
@@ -66,10 +66,10 @@ extension Command {
             guard let draft = WebPushForm.Draft(point: point, salt: salt, as: values) else {
                 throw .usage(
                     "--dh and --salt: expected 65 bytes that begin with 4, and 16 bytes, in base64url unless "
-                        + "--dh-encoding, --salt-encoding or --header-lines says otherwise")
+                        + "--dh-encoding, --salt-encoding or --header-lines is given")
             }
             return draft
-        default: throw .usage("--dh and --salt go together")
+        default: throw .usage("--dh and --salt must be given together")
         }
     }
 }
@@ -84,18 +84,18 @@ extension DecryptFailure {
     /// The likely cause, and what to check.
     fileprivate var meaning: String {
         switch self {
-        case .noKey: "the set has no key for it: none of the name that the ciphertext or --kid gives, or of the `alg`"
+        case .noKey: "the set has no key with the name in the ciphertext or --kid, or none for the `alg`"
         case .authentication:
-            "the key is another one than it was encrypted with, or it was changed on its way; perhaps an openssl "
-                + "passphrase or derivation differs (--digest, --iterations), or the first key of a set is not the "
-                + "one (--kid), or nonce, ciphertext and tag are of another cipher (FORMAT)"
+            "it was encrypted with another key or changed in transit; perhaps the openssl passphrase or derivation "
+                + "differs (--digest, --iterations), or the first key of the set is not the right one (--kid), or "
+                + "nonce, ciphertext and tag are of another cipher (FORMAT)"
         case .malformed:
-            "it is in none of the formats: cut short, its producer writes something else, or in another encoding "
-                + "(--encoding)"
-        case .unsupported: "it is well-formed, but not allowed here, or its alg, enc, crit or zip is not known"
-        case .tooLarge: "it is over 64 KiB, which the service does not show"
-        case .notText: "what comes out is not UTF-8"
-        case .notObject, .protectedMember: "it is not to be merged"
+            "it has none of the formats: it is truncated, its producer writes another format, or it has another "
+                + "encoding (--encoding)"
+        case .unsupported: "it is well-formed, but not allowed here, or its alg, enc, crit or zip is not supported"
+        case .tooLarge: "the text is over 64 KiB, the limit of the service"
+        case .notText: "the decrypted text is not UTF-8"
+        case .notObject, .protectedMember: "it cannot be merged"
         }
     }
 }

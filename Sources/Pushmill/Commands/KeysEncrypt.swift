@@ -3,21 +3,21 @@ import PushmillCiphers
 extension Command {
     private static let form = Option.operand("FORMAT", SealingForm.allCases.map(\.rawValue).joined(separator: ", "))
     private static let algorithm = Option.value(
-        "alg", "ALG", "jwe: \(Sealer.algorithms.joined(separator: ", ")); the key's own unless given")
+        "alg", "ALG", "jwe: \(Sealer.algorithms.joined(separator: ", ")); default: the key's own")
     private static let encryption = Option.value(
         "enc", "ENC",
-        "jwe: \(Sealer.encryptions.joined(separator: ", ")); what goes with the key unless given")
+        "jwe: \(Sealer.encryptions.joined(separator: ", ")); default: the one that fits the key")
 
     static let keysEncrypt = Command(
-        name: "keys encrypt", summary: "Encrypts text from the input, as a producer would",
+        name: "keys encrypt", summary: "Encrypts standard input as a producer would",
         details: """
-            Prints the ciphertext as it goes into the payload. Of webpush-aesgcm two lines
-            follow, dh=... and salt=..., which go into members of their own.
+            Prints the ciphertext as it goes into the payload. For webpush-aesgcm, two lines
+            follow, dh=... and salt=..., for members of their own.
 
                 pushmill keys generate jwe --keys keys.json
                 printf 'See you at 12' | pushmill keys encrypt jwe --keys keys.json
 
-            Every byte of the input counts: printf leaves out the line end that echo adds.
+            Every byte of the input is encrypted: printf omits the newline that echo adds.
             """,
         options: [form, .keySet, .keyName, algorithm, encryption, .digest, .iterations]
     ) { invocation in
@@ -31,16 +31,16 @@ extension Command {
         let ring = try invocation.keyRing(isKeyless: form == .rot13)
         let text = try invocation.input()
         guard text.count <= Sealer.textLimit else {
-            throw ProgramError.badData("too-large: the service shows no more than 64 KiB of text")
+            throw ProgramError.badData("too-large: the text is over 64 KiB, the limit of the service")
         }
         let sealed: SealedText
         do throws(DecryptFailure) {
             sealed = try Sealer(choices).seal(text, as: form, ring, keyName: invocation.text(.keyName))
         } catch .noKey {
             throw ProgramError.badData(
-                "no-key: the set has none for this\(wanted(invocation)); see 'pushmill keys generate'")
+                "no-key: the set has no key for this\(wanted(invocation)); see 'pushmill keys generate'")
         } catch {
-            throw ProgramError.internalFailure("this build of OpenSSL lacks what \(form.rawValue) takes")
+            throw ProgramError.internalFailure("this build of OpenSSL does not support \(form.rawValue)")
         }
         invocation.console.output(sealed.text)
         if let (point, salt) = sealed.draft { invocation.console.output("dh=\(point)\nsalt=\(salt)") }

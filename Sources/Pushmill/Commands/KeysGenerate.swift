@@ -5,25 +5,25 @@ import PushmillPayload
 extension Command {
     private static let forms = SealingForm.allCases.filter { $0 != .rot13 && $0 != .webPushDraft }
     private static let form = Option.operand("FORMAT", forms.map(\.rawValue).joined(separator: ", "))
-    private static let file = Option.value("keys", "FILE", "the key set; made if there is none", isRequired: true)
+    private static let file = Option.value("keys", "FILE", "the key set; created if it is missing", isRequired: true)
     private static let algorithm = Option.value(
         "alg", "ALG",
         forms.filter { $0.keyUses.count > 1 }.map { form in
             "\(form.rawValue): \(form.keyUses.map(\.name).joined(separator: ", "))"
-        }.joined(separator: "; ") + "; the first unless given")
+        }.joined(separator: "; ") + "; default: the first")
     private static let encryption = Option.value(
-        "enc", "ENC", "of dir: the `enc` that gives the length; A256GCM unless given")
-    private static let name = Option.value("kid", "NAME", "its name, by which messages choose it")
+        "enc", "ENC", "dir: the `enc` that determines the key length; default: A256GCM")
+    private static let name = Option.value("kid", "NAME", "the name by which messages select the key")
 
     static let keysGenerate = Command(
-        name: "keys generate", summary: "Makes a key and adds it to a key set",
+        name: "keys generate", summary: "Generates a key and adds it to a key set",
         details: """
-            The key goes to the end of the file, which is written for its owner's eyes
-            only (0600), or for the group as well that it was lent to (0640), and replaced
-            at once; a service that uses it reads it again by itself. Prints what senders
-            need of a key pair: the public key for ECDH-ES, the subscription's keys for
-            webpush. The other keys are shared: senders need the key from the file; for
-            openssl its `k` is the passphrase, in base64url.
+            Appends the key to the file, which is replaced as a whole and readable only by
+            its owner (0600), or also by its group if it was before (0640). A service that
+            uses the file reloads it automatically. Prints what senders need of a key pair:
+            the public key for ECDH-ES, the subscription's keys for webpush. Other keys are
+            shared: senders need the key from the file; for openssl, its `k` is the
+            passphrase, in base64url.
             """,
         options: [form, file, algorithm, encryption, name]
     ) { invocation in
@@ -40,13 +40,13 @@ extension Command {
         do throws(DecryptFailure) {
             text = try KeyGenerator.generate(use, name: keyName, count: count)
         } catch {
-            throw ProgramError.internalFailure("no key can be made: this build of OpenSSL lacks what it takes")
+            throw ProgramError.internalFailure("cannot generate a key: this build of OpenSSL does not support it")
         }
         defer { text.wipe() }
         let file = SecretFile(path: path)
         let key = try file.alone { () throws(ProgramError) in try added(text, named: keyName, to: path, file) }
         invocation.console.error(
-            "\(path): a key for \(use.name)\(key.name.map { ", named \($0)" } ?? "") was added")
+            "\(path): added a key for \(use.name)\(key.name.map { ", named \($0)" } ?? "")")
         if let published = key.published { invocation.console.output(published) }
         return .success
     }
@@ -75,7 +75,7 @@ extension Command {
             throw .unreadableConfiguration(error is FileUnreadable ? "\(error)" : "\(path): \(error)")
         }
         guard let added = reader.keys.last, added.name == name else {
-            throw .unreadableConfiguration("\(path): the set revokes this name: give the key another")
+            throw .unreadableConfiguration("\(path): the set revokes this name: choose another")
         }
         try file.write(text)
         return added

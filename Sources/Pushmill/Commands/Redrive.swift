@@ -9,13 +9,13 @@ extension Command {
     static let redrive = Command(
         name: "redrive", summary: "Sends dead letters back to the input topic",
         details: """
-            Each goes to the partition it came from with its original key, value, headers
+            Sends each to the partition it came from with its original key, value, headers
             and timestamp, and with the number of its attempt in pushmill-attempt. A badge
-            that was counted is not counted again. On a terminal it only says what it would
-            do, unless told to --send.
+            that was counted is not counted again. On a terminal it only shows what it would
+            send, unless --send is given.
 
-            What was sent and acknowledged is remembered in a file, so that it can be called
-            again and again, and go on where it broke off.
+            A journal file records what was sent and acknowledged, so the command may be
+            repeated, and resumes after an interruption.
             """,
         options: [
             .config, .reason, .since, .until, .letterKey, .maximalAttempts, .journal, .dryRun, .send,
@@ -38,18 +38,18 @@ extension Command {
             end: { tally in
                 console.error(summary(tally, isDry: redrive.isDry))
                 if isWithoutJournal, tally[.sent] ?? 0 > 0 {
-                    console.error("there was no journal at \(path): what another one knows to be sent is among these")
+                    console.error("there was no journal at \(path): letters recorded in another one were sent again")
                 }
             })
         return .success
     }
 
     private static func redrive(_ invocation: Invocation) throws(ProgramError) -> Redrive {
-        if invocation.flag(.dryRun), invocation.flag(.send) { throw .usage("--dry-run and --send exclude each other") }
+        if invocation.flag(.dryRun), invocation.flag(.send) { throw .usage("--dry-run cannot be combined with --send") }
         var redrive = Redrive()
         let reason = SettingFormat.choice(DeadLetterReason.allCases.map { "\($0.name)" }, name: \.self)
         let time = SettingFormat(
-            expected: "a time such as 2026-11-20T08:00:00Z, or how long ago such as 2h",
+            expected: "a time such as 2026-11-20T08:00:00Z, or an age such as 2h",
             { PointInTime.milliseconds($0, now: WallClock.system.now() / 1_000_000) }, render: { "\($0)" })
         redrive.reasons = Set(try invocation.values(.reason, reason))
         redrive.keys = Set(invocation.texts(.letterKey).map { Array($0.utf8) })
@@ -79,14 +79,15 @@ extension Command {
 }
 
 extension Option {
-    fileprivate static let reason = repeated("reason", "NAME", "letters of this reason only, such as not-json")
-    fileprivate static let since = value("since", "TIME", "letters whose records are not older: a time, or 2h for ago")
-    fileprivate static let until = value("until", "TIME", "letters whose records are older than that")
-    fileprivate static let letterKey = repeated("key", "TEXT", "letters of this key only")
+    fileprivate static let reason = repeated("reason", "NAME", "only letters with this reason, such as not-json")
+    fileprivate static let since = value(
+        "since", "TIME", "only letters of this time or later: a time, or an age such as 2h")
+    fileprivate static let until = value("until", "TIME", "only letters before this time; as --since")
+    fileprivate static let letterKey = repeated("key", "TEXT", "only letters with this key")
     fileprivate static let maximalAttempts = value(
-        "max-attempts", "NUMBER", "leaves what has been a dead letter more often; 3 unless given")
+        "max-attempts", "NUMBER", "skips letters after more attempts than this; default: 3")
     fileprivate static let journal = value(
-        "journal", "FILE", "where to remember what was sent; beside the state unless given")
-    fileprivate static let dryRun = flag("dry-run", "only says what would be sent")
-    fileprivate static let send = flag("send", "sends, also on a terminal")
+        "journal", "FILE", "where to record what was sent; default: beside the state")
+    fileprivate static let dryRun = flag("dry-run", "only shows what would be sent")
+    fileprivate static let send = flag("send", "sends even on a terminal")
 }

@@ -6,11 +6,11 @@ import Synchronization
 
 extension Command {
     static let run = Command(
-        name: "run", summary: "Runs the service until it is told to end",
+        name: "run", summary: "Runs the service until it is stopped",
         details: """
-            SIGTERM or Ctrl-C finishes what is in flight, commits and exits with 0; a
-            second one leaves at once. SIGHUP reads keys, catalogs, contacts, the admin
-            token and the log level again.
+            SIGTERM or Ctrl-C finishes the messages in flight, commits and exits with 0; a
+            second one exits at once. SIGHUP reloads keys, catalogs, contacts, the admin
+            token and the log level.
             """,
         options: [.config]
     ) { invocation in
@@ -18,7 +18,7 @@ extension Command {
         configuration.process.apply()
         let signals = Signals.take([SIGTERM, SIGINT, SIGHUP])
         let log = Log(level: configuration.log.level)
-        let writer = try explaining("no log can be written") {
+        let writer = try explaining("cannot write the log") {
             try LogWriter(log, format: configuration.log.format)
         }
         defer { writer.close() }
@@ -71,7 +71,7 @@ extension Invocation {
         var status = stat()
         let isPipe = stat(path, &status) == 0 && [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
         if isPipe || InputFile.isStandardInput(path) {
-            throw .unreadableConfiguration("\(path): the standard input or a pipe can be read only at the start")
+            throw .unreadableConfiguration("\(path): standard input or a pipe is read only at the start")
         }
         return try configuration(path)
     }

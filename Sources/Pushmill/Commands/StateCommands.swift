@@ -5,20 +5,20 @@ import PushmillStages
 import PushmillStores
 
 extension Command {
-    fileprivate static let recipient = Option.operand("RECIPIENT", "whose counts they are")
+    fileprivate static let recipient = Option.operand("RECIPIENT", "the recipient of the counts")
     fileprivate static let encoded = Option.flag(
-        "base64", "RECIPIENT is in base64, as 'badges export' has one that is not UTF-8 in recipient_b64")
+        "base64", "RECIPIENT is in base64, as recipient_b64 in 'badges export' is")
     private static let count = Option.operand("COUNT", "from 0 to 2147483647")
-    private static let app = Option.value("app", "TOPIC", "the apns-topic of the app; none unless given")
+    private static let app = Option.value("app", "TOPIC", "the app's apns-topic; default: none")
     fileprivate static let partition = Option.value(
-        "partition", "NUMBER", "that of the recipient's events, where it is known: no other is read")
+        "partition", "NUMBER", "the partition of the recipient's events, if known; reads only this one")
 
     static let badgesGet = Command(
         name: "badges get", summary: "Prints one recipient's counts",
         details: """
-            A line for each app, as `badges export` has them, from the changelog: as of
-            the last checkpoint. May be done while the service runs. All of the changelog
-            is read unless the partition is named.
+            Prints a line per app, in the format of 'badges export', from the changelog as
+            of the last checkpoint. The service may be running. Reads the whole changelog
+            unless --partition is given.
             """,
         options: [.config, recipient, encoded, partition]
     ) { invocation in
@@ -27,16 +27,16 @@ extension Command {
         try invocation.changelog().forEachView(of: invocation.partition()) { _, view in
             found += view.exportLines(recipient: recipient, invocation.print)
         }
-        if found == 0 { invocation.console.error("no counts are kept of this recipient") }
+        if found == 0 { invocation.console.error("no counts for this recipient") }
         return .success
     }
 
     static let badgesSet = Command(
-        name: "badges set", summary: "Sets one recipient's count in an app; no instance must run",
+        name: "badges set", summary: "Sets a recipient's count in an app; stop all instances first",
         details: """
-            It is written to the changelog: where the recipient's counts are, else where
-            Java clients put events whose key is the recipient, unless the partition is
-            named. Refused while the service's group has members.
+            Writes to the changelog: to --partition if given, else to the partition with the
+            recipient's counts, else to the one that Java clients choose for the recipient
+            as key. Fails while the service's group has members.
             """,
         options: [.config, recipient, count, app, encoded, partition]
     ) { invocation in
@@ -51,7 +51,7 @@ extension Command {
             }
         }
         guard isAccount else {
-            throw ProgramError.usage("no event counts for a recipient that is empty or, with its app, over 4096 bytes")
+            throw ProgramError.usage("a recipient that is empty or, with its app, over 4096 bytes is never counted")
         }
         let changelog = try invocation.changelog()
         try changelog.checkNobodyRuns()
@@ -62,7 +62,7 @@ extension Command {
             // In any app, even if the counts are 0: all events of a recipient are in one partition.
             let isHere = !view.keys(of: recipient, { $0 != CountState(count: 0) }).isEmpty
             if let found, isHere, found.isHere {
-                throw ProgramError.badData("counts are in \(found.place) and in \(place): name one by --partition")
+                throw ProgramError.badData("counts are in \(found.place) and in \(place): choose one with --partition")
             }
             if isHere || found == nil && (place == usual || number != nil) { found = (place, view, isHere) }
         }
@@ -75,7 +75,7 @@ extension Command {
         name: "badges export", summary: "Prints all counts",
         details: """
             A line is {"recipient":"anna","app":"com.example","count":3}, from the
-            changelog: as of the last checkpoint. May be done while the service runs.
+            changelog as of the last checkpoint. The service may be running.
             """,
         options: [.config]
     ) { invocation in
@@ -84,10 +84,10 @@ extension Command {
     }
 
     static let badgesDelete = Command(
-        name: "badges delete", summary: "Sets all counts of one recipient to 0; no instance must run",
+        name: "badges delete", summary: "Sets all counts of a recipient to 0; stop all instances first",
         details: """
-            They are 0 in the changelog afterwards, all of which is read unless the
-            partition is named. Refused while the service's group has members.
+            Writes zeros to the changelog. Reads the whole changelog unless --partition is
+            given. Fails while the service's group has members.
             """,
         options: [.config, recipient, encoded, partition]
     ) { invocation in
@@ -129,23 +129,23 @@ extension Invocation {
 
 extension Command {
     private static let owner = Option.value("owner", "RECIPIENT", "only this recipient's contacts")
-    private static let person = Option.operand("RECIPIENT", "whose contacts they are; '*' is the shared directory")
+    private static let person = Option.operand("RECIPIENT", "the owner of the contacts; '*' is the shared directory")
     private static let file = Option.operand(
-        "CONTACTS", "a file of JSON Lines of owner, id and name; '-' for standard input")
+        "CONTACTS", "a file of JSON Lines with owner, id and name; '-' for standard input")
 
     static let contactsImport = Command(
         name: "contacts import", summary: "Adds contacts to the embedded store, or renames them",
         details: """
             A line is {"owner": "anna", "id": "c1", "name": "Zoë"}; without an owner it
-            belongs to the shared directory. Can be repeated, and may be done while the
-            service runs, which sees the change within a second.
+            belongs to the shared directory. May be repeated. The service may be running,
+            and sees the change within a second.
             """,
         options: [.config, file]
     ) { invocation in
         let path = try invocation.required(file)
         let configuration = try invocation.configuration()
         if let path = configuration.contactFile {
-            throw ProgramError.badData("the contacts are those of the file \(path): change them there")
+            throw ProgramError.badData("the contacts come from the file \(path): change them there")
         }
         let state = try configuration.ownContacts(creating: true)
         let console = invocation.console
@@ -157,7 +157,7 @@ extension Command {
             }
         } catch {
             console.status?("")
-            if count > 0 { console.error("\(count) contacts were imported before this:") }
+            if count > 0 { console.error("\(count) contacts were imported before this error:") }
             throw error
         }
         console.status?("")
@@ -166,7 +166,7 @@ extension Command {
     }
 
     static let contactsExport = Command(
-        name: "contacts export", summary: "Prints the contacts of the embedded store, as they are imported",
+        name: "contacts export", summary: "Prints the embedded store's contacts in import format",
         options: [.config, owner]
     ) { invocation in
         let configuration = try invocation.configuration()
@@ -182,7 +182,7 @@ extension Command {
 
     static let contactsDelete = Command(
         name: "contacts delete", summary: "Deletes all contacts of one recipient from the embedded store",
-        details: "May be done while the service runs, which forgets them within a second.",
+        details: "The service may be running, and sees the change within a second.",
         options: [.config, person]
     ) { invocation in
         let person = try invocation.required(person)
@@ -194,8 +194,8 @@ extension Command {
         invocation.console.output("\(count) contacts deleted")
         if try !store.clearLog() {
             invocation.console.error(
-                "warning: another program reads the contacts now, so that \(state.path)-wal still has what was deleted: "
-                    + "call this again when it has ended")
+                "warning: another program is reading the contacts, so \(state.path)-wal still has the deleted ones: "
+                    + "repeat this when it has ended")
         }
         return .success
     }
@@ -206,7 +206,7 @@ extension Configuration {
     fileprivate func ownContacts(creating: Bool) throws -> StateFile {
         if let topic = contactTopic {
             throw ProgramError.badData(
-                "the contacts are a copy of the topic \(topic.name): publish there what is to change")
+                "the contacts are a copy of the topic \(topic.name): publish changes there")
         }
         return try state.open(creating: creating)
     }
@@ -214,7 +214,7 @@ extension Configuration {
     /// Warns if the contacts come from a file: then the embedded store has none of them, but may have earlier ones.
     fileprivate func warnOfFile(_ console: Console) {
         guard let path = contactFile else { return }
-        console.error("warning: the service has the contacts of the file \(path): see and change them there")
+        console.error("warning: the service reads contacts from the file \(path): view and change them there")
     }
 }
 

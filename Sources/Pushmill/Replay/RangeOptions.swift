@@ -10,7 +10,7 @@ extension Invocation {
         var range = TopicRange(topic: topic)
         range.partitions = try values(.partition, .integer(0...Int(Int32.max))).map { Int32($0) }
         let bound = SettingFormat(
-            expected: "an offset, a time such as 2026-11-20T08:00:00Z, or how long ago such as 2h",
+            expected: "an offset, a time such as 2026-11-20T08:00:00Z, or an age such as 2h",
             { TopicRange.Bound($0, now: WallClock.system.now() / 1_000_000) }, render: { "\($0)" })
         range.from = try value(.from, bound)
         range.to = try value(.to, bound)
@@ -20,10 +20,10 @@ extension Invocation {
 
 extension Option {
     static let range = [partition, from, to]
-    static let partition = repeated("partition", "NUMBER", "a partition to read; all of them unless given")
+    static let partition = repeated("partition", "NUMBER", "a partition to read; default: all")
     static let from = value(
-        "from", "PLACE", "where to begin: an offset, a time (2026-11-20T08:00:00Z), or how long ago (2h)")
-    static let to = value("to", "PLACE", "where to end, itself not included; as --from")
+        "from", "PLACE", "where to start: an offset, a time (2026-11-20T08:00:00Z), or an age (2h)")
+    static let to = value("to", "PLACE", "where to end, exclusive; as --from")
 }
 
 extension Configuration {
@@ -37,7 +37,7 @@ extension Configuration {
     func read(_ range: TopicRange) throws -> TopicRecords {
         guard !kafka.isEmbedded else {
             throw ProgramError.unreadableConfiguration(
-                "the embedded broker lives in the service alone: name the brokers to read from")
+                "the embedded broker runs only inside the service: name the brokers to read from")
         }
         let properties = try kafka.client(.consumer)
         do throws(ReplayError) {

@@ -29,7 +29,7 @@ struct ReplayCommand {
     private static func field(_ text: String) throws(ProgramError) -> String {
         let names = [FieldChange.key, FieldChange.timestamp, FieldChange.payload, FieldChange.layout]
         guard text.hasPrefix("/") || text.hasPrefix("header:") && text != "header:" || names.contains(text) else {
-            throw .usage("\(Option.ignore.label): no field '\(text)'" + Spelling.question(text, names))
+            throw .usage("\(Option.ignore.label): unknown field '\(text)'" + Spelling.question(text, names))
         }
         return text
     }
@@ -39,22 +39,22 @@ struct ReplayCommand {
         guard !baselines.isEmpty else { throw .usage("'replay' needs \(Option.baseline.label)") }
         let isFile = { (place: String) in Self.topic(place) == nil && !InputFile.isStandardInput(place) }
         if invocation.flag(.update), baselines.count > 1 || !isFile(baselines[0]) {
-            throw .usage("--update rewrites one golden capture: it goes with a single file as --baseline")
+            throw .usage("--update requires a single file as --baseline")
         }
         let isPart = try invocation.range(of: "") != TopicRange(topic: "")
         if isPart, try Self.topic(invocation.required(.input)) == nil {
-            throw .usage("--from, --to and --partition are for a topic as input")
+            throw .usage("--from, --to and --partition require a topic as INPUT")
         }
         let inputs =
             try [invocation.required(.input), invocation.required(.config)] + baselines + invocation.texts(.badges)
         guard inputs.count(where: InputFile.isStandardInput) < 2 else {
-            throw .usage("the standard input is read once, and named twice")
+            throw .usage("standard input can be read only once, but is named twice")
         }
         for option in [Option.json, .junit, .html] {
             guard let path = invocation.text(option), inputs.contains(where: { Self.areOneFile($0, path) }) else {
                 continue
             }
-            throw .usage("\(option.label): '\(path)' is read, and would be overwritten")
+            throw .usage("\(option.label): '\(path)' is read and would be overwritten")
         }
     }
 
@@ -97,7 +97,7 @@ struct ReplayCommand {
         progress.clear()
         if baseline != nil { console.output(SummaryText.of(summary)) }
         if let golden {
-            console.error("\(golden) has been written")
+            console.error("wrote \(golden)")
             return .success
         }
         return summary.isSame ? .success : .different
@@ -133,7 +133,7 @@ struct ReplayCommand {
         let sources = try places.map { try open($0, isOrdered: false) }
         let baseline = try await Baseline(sources, isWider: places.contains { Self.topic($0) != nil })
         if baseline.foreign > 0 {
-            console.error("\(baseline.foreign) records of the baseline have no pushmill-source: they are left out")
+            console.error("\(baseline.foreign) records of the baseline have no pushmill-source: ignored")
         }
         return baseline
     }
@@ -143,15 +143,15 @@ extension Command {
     static let replay = Command(
         name: "replay", summary: "Runs recorded input through a configuration and shows what would change",
         details: """
-            INPUT is a capture, or topic:NAME. What comes of each record is compared with
-            the baseline: a golden capture, or topic:NAME for recorded outputs (several, if
-            dead letters have a topic of their own), found by pushmill-source. Nothing
-            outside is touched; each record's timestamp is the clock, and no deadline
-            comes but those that the baseline tells of (--deadlines recorded). One of
-            INPUT, --baseline and --badges may be '-', the standard input.
+            INPUT is a capture or topic:NAME. The result of each record is compared with the
+            baseline: a golden capture, or topic:NAME for recorded outputs (several, if dead
+            letters have their own topic), matched by pushmill-source. Nothing outside is
+            changed. Each record's timestamp is the current time, and no deadline expires
+            except those recorded in the baseline (--deadlines recorded). One of INPUT,
+            --config, --baseline and --badges may be '-', standard input.
 
-            Ends with 0 if all is the same, with 1 if not, and with 65 if something cannot
-            be read. --update writes what came out into the golden capture.
+            Exits with 0 if nothing differs, with 1 if something does, and with 65 if
+            something cannot be read. --update writes the results to the golden capture.
             """,
         options: [.input, .config, .baseline] + Option.range
             + [
@@ -176,15 +176,15 @@ extension Option {
     static let input = operand("INPUT", "a capture, or topic:NAME")
     static let baseline = repeated("baseline", "FILE", "what to compare with: a golden capture, or topic:NAME")
     static let ignore = repeated(
-        "ignore", "FIELD", "may differ: a JSON Pointer, header:NAME, key, timestamp, payload or layout")
-    static let onlyKey = repeated("key", "TEXT", "compares the records of this key only")
-    static let onlyCategory = repeated("category", "TEXT", "compares notifications of this category only")
-    static let onlyOutcome = repeated("outcome", "NAME", "compares records that end so, or ended so")
+        "ignore", "FIELD", "ignores differences in: a JSON Pointer, header:NAME, key, timestamp, payload or layout")
+    static let onlyKey = repeated("key", "TEXT", "compares only records with this key")
+    static let onlyCategory = repeated("category", "TEXT", "compares only notifications of this category")
+    static let onlyOutcome = repeated("outcome", "NAME", "compares only records with this outcome, before or after")
     static let deadlines = value(
-        "deadlines", "KIND", "off, which it is unless given, or recorded: what was late in the baseline is late again")
-    static let lanes = value("lanes", "NUMBER", "how many threads; one a core unless given")
+        "deadlines", "KIND", "off (default), or recorded: what was late in the baseline is late again")
+    static let lanes = value("lanes", "NUMBER", "number of threads; default: one per core")
     static let json = value("json", "FILE", "writes every difference and the totals as JSON")
-    static let junit = value("junit", "FILE", "writes a report for continuous integration")
+    static let junit = value("junit", "FILE", "writes a JUnit report")
     static let html = value("html", "FILE", "writes a page that shows each difference")
-    static let update = flag("update", "writes what came out into the golden capture")
+    static let update = flag("update", "writes the results to the golden capture")
 }

@@ -90,8 +90,8 @@ package final class CaptureFile: RecordSource {
         if let before = last.updateValue(record.offset, forKey: partition), before >= record.offset {
             throw failure(
                 at: index,
-                "\(record.place) comes after \(partition)/\(before): a capture holds each record once, and those of a "
-                    + "partition in order")
+                "\(record.place) comes after \(partition)/\(before): a capture holds each record once, and each "
+                    + "partition's records in order")
         }
     }
 }

@@ -10,13 +10,13 @@ struct TopicPlaces {
 
     /// The offsets to read, limited to those that the log holds. Throws if the first offset asked for is gone.
     func offsets(of range: TopicRange, in partition: TopicPartition) throws(ReplayError) -> Range<Int64> {
-        let log = try asked("asking for the ends of \(partition)") { () throws(KafkaError) in
+        let log = try asked("requesting the offsets of \(partition)") { () throws(KafkaError) in
             try reader.range(of: partition, milliseconds: Self.patience)
         }
         if case .offset(let offset) = range.from, offset < log.lowerBound {
             throw .unreadable(
                 name: "topic \(partition.topic)",
-                what: "partition \(partition.partition) holds offsets from \(log.lowerBound) on; \(offset) is gone")
+                what: "partition \(partition.partition) begins at offset \(log.lowerBound); \(offset) was deleted")
         }
         let from = try range.from.map { bound throws(ReplayError) in try offset(of: bound, in: partition, log) }
         let to = try range.to.map { bound throws(ReplayError) in try offset(of: bound, in: partition, log) }
@@ -40,7 +40,7 @@ struct TopicPlaces {
     }
 
     private func brokersOffset(since time: Int64, _ partition: TopicPartition) throws(ReplayError) -> Int64? {
-        try asked("asking for the offset of a time in \(partition)") { () throws(KafkaError) in
+        try asked("requesting the offset for a time in \(partition)") { () throws(KafkaError) in
             try reader.offset(since: time, in: partition, milliseconds: Self.patience)
         }
     }
@@ -101,11 +101,11 @@ struct PartitionReading {
             }
             if batch.ends.contains(where: { $0.partition == partition.partition }) { isOver = true }
             if let error = batch.errors.first(where: \.error.isOffsetOutOfLog)?.error {
-                throw .kafka(doing: "reading \(partition), whose records were deleted meanwhile", error)
+                throw .kafka(doing: "reading \(partition), whose records have been deleted", error)
             }
             if isOver || !batch.records.isEmpty { return true }
         }
         if isOver { return false }
-        throw .kafka(doing: "reading \(partition)", lastError ?? KafkaError("no broker has lent a record"))
+        throw .kafka(doing: "reading \(partition)", lastError ?? KafkaError("no broker returned a record"))
     }
 }

@@ -46,13 +46,13 @@ package final class TopicRecords: RecordSource {
     private static func partitions(
         of range: TopicRange, _ reader: PartitionReader
     ) throws(ReplayError) -> [TopicPartition] {
-        let count = try asked("asking for the topic \(range.topic)") { () throws(KafkaError) in
+        let count = try asked("requesting the topic \(range.topic)") { () throws(KafkaError) in
             try reader.partitionCount(of: range.topic, milliseconds: TopicPlaces.patience)
         }
         let numbers = range.partitions.isEmpty ? Array(0..<Int32(clamping: count)) : Set(range.partitions).sorted()
         for number in numbers where !(0..<Int32(clamping: count)).contains(number) {
             throw .unreadable(
-                name: "topic \(range.topic)", what: "has no partition \(number): its \(count) are numbered from 0")
+                name: "topic \(range.topic)", what: "has no partition \(number): it has \(count), numbered from 0")
         }
         return numbers.map { TopicPartition(range.topic, $0) }
     }
@@ -88,7 +88,7 @@ package final class TopicRecords: RecordSource {
         defer { for record in batch.records { record.destroy() } }
         // Nothing more would come from its partition, whatever comes from others.
         if let error = batch.errors.first(where: \.error.isOffsetOutOfLog)?.error {
-            throw .kafka(doing: "reading the \(name), whose records were deleted meanwhile", error)
+            throw .kafka(doing: "reading the \(name), whose records have been deleted", error)
         }
         if batch.records.isEmpty, let error = batch.errors.first(where: { !$0.error.isTimeOut })?.error {
             throw .kafka(doing: "reading the \(name)", error)

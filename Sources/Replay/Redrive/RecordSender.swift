@@ -133,7 +133,7 @@ package final class RecordSender {
 
     private func topic(_ name: String) throws(ReplayError) -> (OutputTopic, Int) {
         if let known = topics[name] { return known }
-        let found = try asked("asking for the topic \(name)") { () throws(KafkaError) in
+        let found = try asked("requesting the topic \(name)") { () throws(KafkaError) in
             (try producer.topic(name), try producer.partitionCount(of: name, milliseconds: TopicPlaces.patience))
         }
         topics[name] = found

@@ -21,18 +21,18 @@ package struct Redrive: Sendable {
     /// What becomes of a letter.
     package enum Fate: String, Sendable, CaseIterable {
         case sent
-        /// Sent back before, according to the journal.
-        case done = "sent before"
-        /// What was fixed does not help it.
-        case exhausted = "tried too often"
-        /// From a topic that is not an input.
-        case foreign = "of another topic"
-        /// The letter only names the record, which itself is in the input topic.
+        /// Sent back before, by this journal.
+        case done = "already sent"
+        /// What was mended does not help it.
+        case exhausted = "attempted too often"
+        /// From a topic that is no input.
+        case foreign = "from another topic"
+        /// Only its name is left; the record itself stands in the input topic.
         case empty = "without its record"
-        case unreadable = "no dead letter of ours"
-        /// With at-least-once delivery, a record may have become a letter twice.
-        case repeated = "another letter of its record"
-        /// Permanently: the brokers would refuse it again.
+        case unreadable = "not dead letters of Pushmill"
+        /// At least once a record may have become a letter twice.
+        case repeated = "duplicate"
+        /// For good: it would be refused again.
         case refused = "refused by the brokers"
     }
 

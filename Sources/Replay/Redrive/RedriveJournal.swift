@@ -36,7 +36,7 @@ final class RedriveJournal {
             guard let version = Int(text.dropFirst(Self.heading.count)), (1...Self.newest).contains(version) else {
                 throw .unreadable(
                     name: path, line: line.number,
-                    what: "a journal of a newer release: this one reads up to version \(Self.newest)")
+                    what: "written by a newer release: this one reads up to version \(Self.newest)")
             }
         }
     }
@@ -70,7 +70,7 @@ final class RedriveJournal {
 
     private var failure: ReplayError {
         let reason = String(cString: strerror(errno))
-        let what = "\(reason): what was sent last is not remembered, and the next run sends it again"
+        let what = "\(reason): the last letters sent are not recorded, and the next run sends them again"
         return .unwritten(FileFailure(path: path, what: what))
     }
 

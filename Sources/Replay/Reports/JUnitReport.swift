@@ -68,7 +68,7 @@ package final class JUnitReport: ReplayReport {
         case .changed:
             change.fields.map { "\($0.field)\n  before: \($0.before ?? "-")\n  after:  \($0.after ?? "-")" }
                 .joined(separator: "\n")
-        case .new: "there is no such record in the baseline"
+        case .new: "the baseline has no such record"
         case .missing: "nothing is published for it"
         }
     }

@@ -52,7 +52,7 @@ package enum SummaryText {
                 lines.append("    + \(shown(example.change.after))")
             }
         }
-        if summary.fields.count > fields { lines += ["", "and \(summary.fields.count - fields) fields more"] }
+        if summary.fields.count > fields { lines += ["", "and \(summary.fields.count - fields) more fields"] }
         return lines.joined(separator: "\n")
     }
 

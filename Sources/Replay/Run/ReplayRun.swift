@@ -62,13 +62,13 @@ package struct ReplayRun {
             total += inputs.count
             progress(total)
         }
-        guard total > 0 else { throw .unreadable(name: source.name, what: "there is no record") }
+        guard total > 0 else { throw .unreadable(name: source.name, what: "no records") }
         guard let baseline else { return summary }
         if matches == 0, baseline.count > 0 { throw mismatch(baseline) }
         try addLeft(of: baseline, ranges, to: &summary, report)
         // A mistyped key or category must not pass for one without changes.
         guard isAnyMeant || !summary.isSame else {
-            throw .unreadable(name: source.name, what: "no record has the key or category that is to be compared")
+            throw .unreadable(name: source.name, what: "no record has the given key or category")
         }
         return summary
     }

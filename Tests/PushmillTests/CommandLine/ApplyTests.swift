@@ -229,8 +229,8 @@ struct ApplyTests {
     }
 
     @Test(
-        "Input of more than 64 MiB is refused",
-        arguments: [("", "too-large: over 64 MiB of input"), (" --lines", "line 1: longer than 64 MiB")])
+        "Input that seems to have no end is refused",
+        arguments: [("", "too-large: the input is over 64 MiB"), (" --lines", "line 1: longer than 64 MiB")])
     func longInput(_ option: String, _ message: String) async throws {
         let folder = try ConfigurationFolder("stages: [greeting]")
         let input = LongInput()
@@ -244,7 +244,7 @@ struct ApplyTests {
     func configurationOfInput(path: String) async {
         let terminal = Terminal(input: payload)
         await expect(terminal.run(Program.commands, "apply --config \(path)"), is: .usage)
-        let message = "pushmill: --config FILE: what the chain is run on comes from the standard input"
+        let message = "pushmill: --config FILE: must be a file, because 'apply' reads its input there"
         expect(terminal.error.split(separator: "\n").first, is: message[...])
     }
 
@@ -252,7 +252,7 @@ struct ApplyTests {
     func countsOfInput(path: String) async throws {
         let (terminal, code) = try await apply("greeting", "--badges \(path)", payload)
         expect(code, is: .usage)
-        let message = "pushmill: --badges FILE: what the chain is run on comes from the standard input"
+        let message = "pushmill: --badges FILE: must be a file, because 'apply' reads its input there"
         expect(terminal.error.split(separator: "\n").first, is: message[...])
     }
 

@@ -51,10 +51,10 @@ struct CommandTableTests {
     @Test(
         "A mistake is reported, with a suggestion if there is one, and exits with 64",
         arguments: [
-            ("aply", "no command 'aply'; did you mean \"apply\"?"), ("zzz", "no command 'zzz'"),
+            ("aply", "unknown command 'aply'; did you mean \"apply\"?"), ("zzz", "unknown command 'zzz'"),
             ("config", "'config' needs one of: check, show"),
-            ("config chek", "no command 'config chek'; did you mean \"check\"?"),
-            ("config check x", "'x' is one argument too many for 'config check'"),
+            ("config chek", "unknown command 'config chek'; did you mean \"check\"?"),
+            ("config check x", "unexpected argument 'x' for 'config check'"),
             ("apply f", "'apply' needs --config FILE"), ("apply --config c", "'apply' needs FILE"),
             ("apply --confg c f", "'apply' has no option --confg; did you mean \"--config\"?"),
             ("apply -x", "'apply' has no option -x"), ("apply f --config", "--config FILE: the value is missing"),
@@ -62,13 +62,13 @@ struct CommandTableTests {
             ("apply f --config a --config b", "--config is given twice"),
             ("apply f --explain=yes", "--explain takes no value"),
             ("apply f --config c --rate 101", "--rate N: expected an integer from 1 to 100, found '101'"),
-            ("--explain", "no command '--explain'"),
+            ("--explain", "unknown command '--explain'"),
         ])
     func mistakes(line: String, message: String) async {
         let terminal = Terminal()
         let code = await terminal.run(Self.table, line)
         expect(code, is: .usage)
-        expect(terminal.error, is: "pushmill: \(message)\n'pushmill --help' lists what there is.")
+        expect(terminal.error, is: "pushmill: \(message)\n'pushmill --help' lists the commands.")
         expect(terminal.output, is: "")
     }
 
@@ -119,7 +119,7 @@ struct CommandTableTests {
                   --header NAME=VALUE  a header of the message (may be repeated)
                   --for TIME           how long it goes on; what is left over then is counted
                                        and told, but not waited for
-                  --help               shows this
+                  --help               shows this help
                 """)
     }
 

@@ -109,7 +109,7 @@ struct DocumentTests {
     private func parse(_ arguments: [String]) throws(ProgramError) {
         if arguments == ["--help"] || arguments == ["--version"] { return }
         guard let command = Program.commands.commands.first(where: { arguments.starts(with: $0.words) }) else {
-            throw .usage("no command '\(arguments.joined(separator: " "))'")
+            throw .usage("unknown command '\(arguments.joined(separator: " "))'")
         }
         _ = try ParsedArguments(arguments.dropFirst(command.words.count), for: command)
     }

@@ -35,6 +35,6 @@ struct HealthCommandTests {
         let terminal = Terminal(registry: StageRegistry(adding: []))
         // Whether a service answers there does not matter.
         _ = await terminal.run(Program.commands, "health --config \(missing)")
-        #expect(terminal.error.hasPrefix("\(missing) says no address: asking at the usual one"))
+        #expect(terminal.error.hasPrefix("cannot read the address from \(missing): using the default"))
     }
 }

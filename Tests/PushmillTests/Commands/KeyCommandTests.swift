@@ -166,7 +166,7 @@ struct KeyCommandTests {
         let revoking = text.replacing("]}", with: #",{"kid":"b","revoked":true}]}"#)
         try Data(revoking.utf8).write(to: URL(filePath: keys.keys))
         let refused = await run("keys generate openssl --kid b --keys \(keys.keys)")
-        #expect(refused.contains("the set revokes this name: give the key another"))
+        #expect(refused.contains("the set revokes this name: choose another"))
         try expect(String(decoding: Data(contentsOf: URL(filePath: keys.keys)), as: UTF8.self), is: revoking)
     }
 
@@ -203,32 +203,41 @@ struct KeyCommandTests {
             ("generate jw --keys @k", "64 pushmill: FORMAT: expected jwe, openssl,"),
             ("generate openssl", "64 pushmill: 'keys generate' needs --keys FILE"),
             ("generate aes-gcm --keys @k --alg dir", "64 pushmill: --alg ALG: expected A256GCM or A128GCM, found"),
-            ("generate openssl --keys @k --enc A256GCM", "64 pushmill: --enc ENC goes with dir only"),
-            ("generate openssl --keys @bad", "78 pushmill: @bad: not a JWK Set: `keys` is missing or not an array"),
+            ("generate openssl --keys @k --enc A256GCM", "64 pushmill: --enc ENC is allowed only with dir"),
+            ("generate openssl --keys @bad", "78 pushmill: @bad: not a JWK Set: there is no array `keys`"),
             ("generate jwe --kid d --keys @keys.json", "78 pushmill: @keys.json: key 2: another key for dir"),
-            ("generate openssl --keys @no/where", "70 pushmill: @no/where cannot be made: No such file"),
+            ("generate openssl --keys @no/where", "70 pushmill: cannot create @no/where: No such file"),
             ("encrypt jwe", "64 pushmill: --keys FILE is missing"),
             ("encrypt jwe --keys @nowhere", "78 pushmill: cannot read @nowhere: No such file or directory; 'pushmill"),
             ("encrypt jwe --keys @bad", "78 pushmill: @bad: not a JWK Set"),
-            ("encrypt jwe --keys @keys.json --enc A128GCM", "65 pushmill: no-key: the set has none for this (--enc"),
-            ("encrypt jwe --keys @keys.json --kid x", "65 pushmill: no-key: the set has none for this (--kid x); see"),
+            ("encrypt jwe --keys @keys.json --enc A128GCM", "65 pushmill: no-key: the set has no key for this (--enc"),
+            (
+                "encrypt jwe --keys @keys.json --kid x",
+                "65 pushmill: no-key: the set has no key for this (--kid x); see"
+            ),
             ("encrypt jwe --keys @keys.json --alg A128W", "64 pushmill: --alg ALG: expected dir, A128KW,"),
-            ("encrypt aes-gcm --keys @keys.json --enc A256GCM", "64 pushmill: --enc ENC goes with jwe only"),
-            ("encrypt jwe --keys @keys.json --iterations 5", "64 pushmill: --iterations N goes with openssl only"),
+            ("encrypt aes-gcm --keys @keys.json --enc A256GCM", "64 pushmill: --enc ENC is allowed only with jwe"),
+            (
+                "encrypt jwe --keys @keys.json --iterations 5",
+                "64 pushmill: --iterations N is allowed only with openssl"
+            ),
             (
                 "encrypt openssl --keys @keys.json --iterations 5 --digest md5",
-                "64 pushmill: --iterations N: PBKDF2 goes with sha256 only"
+                "64 pushmill: --iterations N: PBKDF2 requires sha256"
             ),
-            ("decrypt --keys @keys.json", "65 pushmill: malformed: it is in none of the formats"),
-            ("decrypt --keys @keys.json --dh AAAA", "64 pushmill: --dh and --salt go together"),
+            ("decrypt --keys @keys.json", "65 pushmill: malformed: it has none of the formats"),
+            ("decrypt --keys @keys.json --dh AAAA", "64 pushmill: --dh and --salt must be given together"),
             ("decrypt --keys @keys.json --dh AAAA --salt AAAA", "64 pushmill: --dh and --salt: expected 65 bytes"),
             ("decrypt --keys @keys.json --encoding z86", "64 pushmill: --encoding NAME: expected auto, base64,"),
-            ("decrypt jwe --keys @keys.json --header-lines", "64 pushmill: --header-lines goes with webpush only"),
+            (
+                "decrypt jwe --keys @keys.json --header-lines",
+                "64 pushmill: --header-lines is allowed only with webpush"
+            ),
             (
                 "decrypt --keys @keys.json --salt-encoding z85",
-                "64 pushmill: --salt-encoding NAME goes with --dh and --salt only"
+                "64 pushmill: --salt-encoding NAME is allowed only with --dh and --salt"
             ),
-            ("decrypt jwe --digest md5 --keys @keys.json", "64 pushmill: --digest NAME goes with openssl only"),
+            ("decrypt jwe --digest md5 --keys @keys.json", "64 pushmill: --digest NAME is allowed only with openssl"),
         ])
     func mistakes(words: String, message: String) async throws {
         let keys = try KeyFolder()
@@ -244,7 +253,7 @@ struct KeyCommandTests {
         try await keys.generate("jwe")
         let said = await run(
             "keys encrypt jwe --keys \(keys.keys)", input: String(repeating: "x", count: 64 << 10 + 1))
-        expect(said, is: "65 pushmill: too-large: the service shows no more than 64 KiB of text")
+        expect(said, is: "65 pushmill: too-large: the text is over 64 KiB, the limit of the service")
     }
 }
 

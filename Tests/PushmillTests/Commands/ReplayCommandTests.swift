@@ -40,7 +40,7 @@ struct ReplayCommandTests {
         expect(symlink("golden.jsonl", "\(folder.path)/link.jsonl"), is: 0)
         for path in ["events.jsonl", "golden.jsonl", "link.jsonl", "badges.jsonl", "pushmill.yaml"] {
             let (terminal, code) = await run("replay FOLDER/events.jsonl CONFIG \(golden) \(option) FOLDER/\(path)")
-            #expect(code == .usage && terminal.error.contains("'\(folder.path)/\(path)' is read, and would be"))
+            #expect(code == .usage && terminal.error.contains("'\(folder.path)/\(path)' is read and would be"))
         }
         await expect(run("replay FOLDER/events.jsonl CONFIG \(golden) \(option) FOLDER/report").1, is: .success)
     }

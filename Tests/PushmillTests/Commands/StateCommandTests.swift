@@ -97,13 +97,13 @@ struct StateCommandTests {
         await expect("contacts import @contacts", "1 contacts imported")
         try folder.write(
             "c.yaml", "state: { path: s.sqlite }\nstages: [contact: { source: people.jsonl, owner-from: [key] }]")
-        let refusal = "pushmill: the contacts are those of the file @people.jsonl: change them there"
+        let refusal = "pushmill: the contacts come from the file @people.jsonl: change them there"
         await expect("contacts import @contacts", refusal, .badData)
         let terminal = Terminal()
         await expect("contacts export", #"{"owner":"anna","id":"c9","name":"Public"}"# + "\n")
         await #expect(folder.run("contacts delete anna", terminal).code == .success)
         #expect(terminal.output == "1 contacts deleted")
-        #expect(terminal.error.hasPrefix("warning: the service has the contacts of the file "))
+        #expect(terminal.error.hasPrefix("warning: the service reads contacts from the file "))
     }
 
     @Test("If contacts come from a topic, export works; import and delete are refused")
@@ -111,7 +111,7 @@ struct StateCommandTests {
         try folder.write("contacts", #"{"id":"c9","name":"Public"}"#)
         await expect("contacts import @contacts", "1 contacts imported")
         try folder.write("c.yaml", "state: { path: s.sqlite }\nstages: [contact: { source: topic:people }]")
-        let refusal = "pushmill: the contacts are a copy of the topic people: publish there what is to change"
+        let refusal = "pushmill: the contacts are a copy of the topic people: publish changes there"
         await expect("contacts import @contacts", refusal, .badData)
         await expect("contacts delete anna", refusal, .badData)
         await expect("contacts export", #"{"owner":"*","id":"c9","name":"Public"}"# + "\n")
@@ -120,7 +120,7 @@ struct StateCommandTests {
     @Test(
         "Errors name the file, and the line if there is one",
         arguments: [
-            ("contacts export", "there is no state at @s.sqlite", ExitCode.badData),
+            ("contacts export", "no state at @s.sqlite", ExitCode.badData),
             ("contacts import @bad", #"@bad:2: no name"#, .badData),
             ("contacts import @none", "@none: No such file or directory", .badData),
         ])
@@ -133,7 +133,7 @@ struct StateCommandTests {
     func brokenImport() async throws {
         let contacts = (1...10_001).map { #"{"id":"c\#($0)","name":"x"}"# }
         try folder.write("contacts", contacts.joined(separator: "\n") + "\n{\"id\":\"c0\"}")
-        let told = "10000 contacts were imported before this:\npushmill: @contacts:10002: no name"
+        let told = "10000 contacts were imported before this error:\npushmill: @contacts:10002: no name"
         await expect("contacts import @contacts", told, .badData)
         await #expect(folder.run("contacts export").output.split(separator: "\n").count == 10_000)
         try folder.write("none", "")

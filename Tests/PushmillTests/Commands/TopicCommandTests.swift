@@ -72,7 +72,7 @@ struct TopicCommandTests {
         try publish("probe", to: "push.notifications")
         let (beside, same) = await run("\(replay) --ignore header:apns-id")
         expect(same, is: .success)
-        expect(beside.error, is: "1 records of the baseline have no pushmill-source: they are left out")
+        expect(beside.error, is: "1 records of the baseline have no pushmill-source: ignored")
         cluster.setTopicError("push.notifications", code: 29)
         await expect(run(replay).1, is: .badData)
     }
@@ -116,7 +116,9 @@ struct TopicCommandTests {
         scene.cluster.failRequests(.fetch, of: 2, with: 1, count: 1000)
         let (terminal, code) = await scene.run("capture --output FOLDER/new.jsonl")
         expect(code, is: .internalFailure)
-        #expect(terminal.error.hasPrefix("1 records written to \(scene.folder.path)/new.jsonl, which are not all\n"))
+        #expect(
+            terminal.error.hasPrefix("1 records written to \(scene.folder.path)/new.jsonl: the capture is incomplete\n")
+        )
         let kept = try scene.text(of: "new.jsonl")
         #expect(kept.contains(#""payload":"x0""#) && kept.split(separator: "\n").count == 1)
 
@@ -136,7 +138,7 @@ struct TopicCommandTests {
         try folder.write("contacts.jsonl", #"{"id":"c1","name":"Zoë"}"#)
         for name in ["pushmill.yaml", "contacts.jsonl"] {
             let (terminal, code) = await run("capture --output FOLDER/\(name)")
-            #expect(code == .usage && terminal.error.contains("'\(folder.path)/\(name)' is no capture, and would be"))
+            #expect(code == .usage && terminal.error.contains("'\(folder.path)/\(name)' is not a capture and would be"))
         }
         try expect(text(of: "pushmill.yaml"), is: configuration)
         try folder.write("capture.jsonl", "")
@@ -169,7 +171,7 @@ struct TopicCommandTests {
     func empty() async {
         let (terminal, code) = await run("capture --from 2h")
         expect(code, is: .badData)
-        expect(terminal.error, is: "pushmill: topic push.events: there is no record in this range")
+        expect(terminal.error, is: "pushmill: topic push.events: no records in this range")
     }
 
     @Test("On a terminal redrive needs --send, and its journal is kept with the state")
@@ -186,7 +188,7 @@ struct TopicCommandTests {
         expect(dry.output, is: "push.dead-letters/0/0  not-json  attempt 1  -> push.events/0")
         #expect(access("\(folder.path)/state", F_OK) != 0)
         #expect(await run("redrive --send", isTerminal: true).0.error.hasPrefix("1 sent\n\(notice)"))
-        await expect(run("redrive").0.error, is: "0 sent, 1 sent before")
+        await expect(run("redrive").0.error, is: "0 sent, 1 already sent")
         #expect(await run("capture").0.output.contains(#""headers":["pushmill-attempt","1"]"#))
     }
 
@@ -220,6 +222,6 @@ struct TopicCommandTests {
                 ("pushmill.error.partition", "0"), ("pushmill.error.offset", "7"), ("pushmill.error.attempt", "1"),
             ])
         let (terminal, _) = await run("redrive --dry-run")
-        expect(terminal.output, is: "push.dead-letters/0/0  \\u{1B}[2Jnot-json  attempt 1  of another topic")
+        expect(terminal.output, is: "push.dead-letters/0/0  \\u{1B}[2Jnot-json  attempt 1  from another topic")
     }
 }

@@ -106,7 +106,7 @@ struct CaptureFileTests {
         let file = try CaptureFile(path: path, isOrdered: false, parallelism: 1)
         let error = await #expect(throws: ReplayError.self) { _ = try await Baseline([file], isWider: false) }
         expect(
-            error?.description, is: "\(path): line 3: events/0/0 has no header pushmill-source: it is no output")
+            error?.description, is: "\(path): line 3: events/0/0 has no header pushmill-source: it is not an output")
     }
 
     @Test("An error names a missing file")

@@ -212,7 +212,7 @@ struct RedriveTests {
             try await redrive(journal: disk.folder, report: { told.append($1) })
         }
         let error = await #expect(throws: ReplayError.self) { try await redriveToDisk() }
-        let outcome = "what was sent last is not remembered, and the next run sends it again"
+        let outcome = "the last letters sent are not recorded, and the next run sends them again"
         expect(error?.description.hasSuffix("journal: No space left on device: \(outcome)"), is: true)
         expect(told, is: [])
         try await expect(input().count, is: 3)
@@ -257,7 +257,7 @@ struct RedriveTests {
         try await expect(redrive(), is: [.done: 3])
         try folder.write("#redrive-journal 3\n\(next)", to: "journal")
         let error = await #expect(throws: ReplayError.self) { try await redrive() }
-        expect(error.map { "\($0)".contains("a journal of a newer release") }, is: true)
+        expect(error.map { "\($0)".contains("written by a newer release") }, is: true)
         try await expect(input().count, is: 3)
     }
 

@@ -338,7 +338,7 @@ struct ReplayRunTests {
             return try await Scene().replay(events, against: golden, settings: settings).summary
         }
         let key = await #expect(throws: ReplayError.self) { try await replay { $0.keys = [Array("recipent-3".utf8)] } }
-        expect(key?.description, is: "the recording: no record has the key or category that is to be compared")
+        expect(key?.description, is: "the recording: no record has the given key or category")
         await #expect(throws: ReplayError.self) { try await replay { $0.categories = ["CAHT"] } }
         let anna = try await replay { ($0.keys, $0.outcomes) = ([Array("recipient-3".utf8)], ["expired"]) }
         #expect(anna.isSame && anna.records == 0)
@@ -359,7 +359,7 @@ struct ReplayRunTests {
     func unreadable() async throws {
         let golden = try await Scene().outputs(events)
         let empty = await #expect(throws: ReplayError.self) { try await Scene().replay([], against: golden) }
-        expect(empty?.description, is: "the recording: there is no record")
+        expect(empty?.description, is: "the recording: no records")
         let others = events.map { event in
             var event = event
             event.topic = "others"
@@ -378,6 +378,6 @@ struct ReplayRunTests {
         expect(shown?.description.hasSuffix("they come from \\u{1B}[2Jevents"), is: true)
         let input = await #expect(throws: ReplayError.self) { try await Scene().replay(events, against: events) }
         expect(
-            input?.description, is: "golden: events/0/0 has no header pushmill-source: it is no output")
+            input?.description, is: "golden: events/0/0 has no header pushmill-source: it is not an output")
     }
 }

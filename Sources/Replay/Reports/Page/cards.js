@@ -62,8 +62,8 @@ function marked(field) {
   const row = element("div", undefined, "field"), texts = element("div", undefined, "texts");
   const [before, after] = readable(field);
   const [old, fresh] = difference(before ?? "", after ?? "");
-  texts.append(before === undefined ? element("p", "not there", "absent") : paragraph(old, "del"));
-  texts.append(after === undefined ? element("p", "not there", "absent") : paragraph(fresh, "ins"));
+  texts.append(before === undefined ? element("p", "missing", "absent") : paragraph(old, "del"));
+  texts.append(after === undefined ? element("p", "missing", "absent") : paragraph(fresh, "ins"));
   row.append(element("code", field.field), texts);
   return row;
 }

@@ -30,7 +30,7 @@ function row(table, cells, header) {
 
 function drawTotals() {
   const isSame = summary.changed + summary.new + summary.missing === 0;
-  find("verdict").textContent = isSame ? "Every record is as it was." : "Not every record is as it was.";
+  find("verdict").textContent = isSame ? "All records are unchanged." : "Some records have changed.";
   for (const [name, label] of [["records", "records compared"], ["same", "the same"], ["changed", "changed"],
     ["new", "only after"], ["missing", "only before"]]) {
     const tile = element("div", undefined, "tile");
@@ -66,7 +66,7 @@ function show() {
   find("list").replaceChildren();
   const beyond = summary.changed + summary.new + summary.missing - summary.shown;
   find("matching").textContent = number(waiting.length) + " differences" +
-    (beyond > 0 ? ", and " + number(beyond) + " more than this page holds" : "");
+    (beyond > 0 ? ", and " + number(beyond) + " more that this page does not include" : "");
   drawMore();
 }
 
