@@ -71,7 +71,7 @@ extension EndToEnd {
             let broker = try LoginProxy(MockCluster(), password: "another")
             try await run(Self.configuration(("sasl.password", "not-for-logs")), at: broker.address) { service in
                 try await service.wait(forLine: #""reason":"authentication""#)
-                expect(service.lines(with: "refuse the login").count, is: 1)
+                expect(service.lines(with: "reject the login").count, is: 1)
                 try await broker.wait(forLogins: 1)
                 let first = try #require(broker.logins.first)
                 if try isSoon(first, afterStartOf: service) {
