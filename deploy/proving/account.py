@@ -1,4 +1,4 @@
-"""What became of every event, counted from the input."""
+"""Accounts for every event of the input."""
 import collections, json, time
 
 
@@ -7,7 +7,7 @@ def words(headers):
 
 
 def arrivals(outputs, letters):
-    """The input's place, the key, the value and whether it is a dead letter, in the order in which each topic has them."""
+    """(place in the input, key, value, is a dead letter) of each output, in the order of each topic."""
     return [(source(headers), key, value, False) for headers, key, value in list(outputs.records)] + [
         (source(headers), key, value, True) for headers, key, value in list(letters.records)]
 
@@ -23,7 +23,7 @@ def offset(place):
 
 
 class Waiting:
-    """The events that have not come out yet, and for how long none of their partition has."""
+    """The events without an output so far, and for how long their partitions have produced none."""
 
     def __init__(self, inputs, outputs, letters):
         self.inputs, self.results = inputs, [outputs, letters]
@@ -33,7 +33,7 @@ class Waiting:
         self.heal()
 
     def heal(self):
-        """What stood still before is forgiven."""
+        """Forgets earlier stalls."""
         self.healed, self.longest, self.which = time.monotonic(), 0, None
 
     def fresh(self, topic):
@@ -68,7 +68,7 @@ class Waiting:
 
 
 class Account:
-    """Figures, and in `broken` what they should not be."""
+    """Totals, and in `broken` those that violate a guarantee."""
 
     def __init__(self, sent, inputs, outputs, letters, counts_badges, once):
         self.events = {place: (key, value) for place, key, value in inputs.records}
@@ -82,7 +82,7 @@ class Account:
                 self.strangers += 1
                 continue
             is_repeat = place in self.seen
-            # One that was counted before shows its recipient's count of now.
+            # A repeat may show its recipient's current count.
             self.compare(place, value, is_letter, counts_badges and not is_repeat)
             if is_repeat:
                 self.repeats += 1
@@ -92,17 +92,17 @@ class Account:
             last[key, is_letter] = offset(place)
         lost = len(self.events.keys() - self.seen)
         figures = {
-            f"{sent} events were sent, and others are in the input": abs(sent - len(self.events)),
-            "events lost": lost, "outputs of no event": self.strangers,
-            "events before an earlier one of their recipient": self.disorder,
-            "outputs that are not what their event should be": self.changed,
-            "badges that are not their event's count": self.miscounted,
-            "events that came twice": once and self.repeats,
+            f"{sent} events were sent, but the input has another number": abs(sent - len(self.events)),
+            "events lost": lost, "outputs without an event": self.strangers,
+            "events out of order": self.disorder,
+            "wrong outputs": self.changed,
+            "wrong badges": self.miscounted,
+            "events published twice": once and self.repeats,
         }
         self.broken = [f"{what}: {count}" for what, count in figures.items() if count]
 
     def ranks(self):
-        """Which of its recipient's notifications each is: the badge it should show."""
+        """The expected badge of each event: its rank among its recipient's notifications."""
         counts, ranks = collections.Counter(), {}
         for place in sorted(self.events, key=offset):
             key, value = self.events[place]

@@ -8,8 +8,8 @@ from planted import FAULTS
 from processes import Process, place, release
 from translations import KINDS, Catalog, spelled
 
-# Localizations with the wishes of their readers. Which localization serves whom is a matter of tables of its own, in
-# LocaleMatcherTests: here none serves the readers of another.
+# Localizations with the preferred languages of their readers. LocaleMatcherTests covers which localization serves whom:
+# here none serves the readers of another.
 READERS = {readers.split()[0]: readers.split() for readers in """
     ar ar-EG ar-MA ar-SA ar-AE; be be-BY; bn bn-IN bn-BD; cs cs-CZ; cy cy-GB; da da-DK; de de-DE de-AT de-CH de-LI;
     en en-US en-IN en-GB en-ZA en-DE en-CH; es es-ES es-MX es-AR es-419 es-US; et; fa fa-IR fa-AF; fi fi-FI;
@@ -31,18 +31,18 @@ FRACTIONS = ["0.5", "1.5", "2.5", "0.125", "2.675", "1.005", "-0.05", "-0.04", "
 KEYS_IN_A_CATALOG, RECORDS_FOR_A_CATALOG = 200, 5_000
 ALERT_TEXTS = {"body": ("loc-key", "loc-args"), "subtitle": ("subtitle-loc-key", "subtitle-loc-args")}
 
-# One text to be made, and how it is asked for.
+# One text to be rendered, and how it is requested.
 Case = collections.namedtuple("Case", "key arguments sort")
 
 
 class Asking:
-    """Makes readers and arguments."""
+    """Generates readers and arguments."""
 
     def __init__(self, random, catalog, languages):
         self.random, self.catalog, self.languages, self.keys = random, catalog, languages, list(catalog.keys)
 
     def wishes(self):
-        """Tags with their weights and the localization that would serve them; and the list as it is written."""
+        """Returns tags with weights and the localization that would serve each, and the list as written."""
         random = self.random
         names = random.sample(self.languages, random.choice([0, 1, 1, 1, 2, 3]))
         if random.random() < 0.6:
@@ -74,7 +74,7 @@ class Asking:
         return Case(key, arguments, sort)
 
     def argument(self, role):
-        """As it stands in the payload, and its text."""
+        """Returns the argument as written in the payload, and its text."""
         random = self.random
         if random.random() < 0.06:
             role = random.choice(["text", "integer", "fraction"])
@@ -90,7 +90,7 @@ class Asking:
         return self.written(text), text
 
     def written(self, text):
-        """In quotes or, where JSON has such a number, without."""
+        """In quotes or, if it is a JSON number, sometimes without."""
         is_number = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", text)
         if is_number and self.random.random() < 0.5:
             return text
@@ -98,7 +98,7 @@ class Asking:
 
 
 def languages(random):
-    """One Portuguese, since it would serve the readers of the other as well."""
+    """Only one Portuguese, because each would also serve the readers of the other."""
     return sorted(set(READERS) - {random.choice(["pt", "pt-PT"])})
 
 
@@ -110,7 +110,7 @@ def payload(cases):
 
 
 def answers(program, folder, lines):
-    """What the program makes of records: the alert of each, and what the stage said."""
+    """Yields the alert that the program publishes for each record."""
     (folder / "pushmill.yaml").write_text(
         "kafka: { bootstrap.servers: '127.0.0.1:1' }\n"
         "topics: { input: [push.events], output: out, dead-letter: dead }\n"
@@ -119,20 +119,20 @@ def answers(program, folder, lines):
     with open(folder / "input") as source, open(folder / "output", "w") as target, open(folder / "log", "w") as log:
         command = [program, "apply", "--config", folder / "pushmill.yaml", "--lines"]
         if (code := Process(command, log, stdin=source, stdout=target).child.wait()) != 0:
-            sys.exit(f"the program ended with {code}:\n{(folder / 'log').read_text()[-2000:]}")
+            sys.exit(f"the program exited with {code}:\n{(folder / 'log').read_text()[-2000:]}")
     for line in (folder / "output").read_text("utf-8").splitlines():
         envelope = json.loads(line)
         yield json.loads(envelope["payload"])["aps"]["alert"]
 
 
 class Tally:
-    """What was asked, what differed, and what the faults would have been found by."""
+    """Counts cases, differences, and the planted faults that the cases would reveal."""
 
     def __init__(self, faults):
         self.kinds, self.sorts, self.texts, self.refused = (collections.Counter() for _ in range(4))
         self.differences, self.wrong, self.cases = collections.Counter(), 0, 0
         self.faulty = {name: fault() for name, fault in faults.items()}
-        # After how many cases each was found.
+        # The number of cases after which each fault was found.
         self.found = {}
         self.oracle = oracle.Oracle()
 
@@ -168,7 +168,7 @@ def described(translation):
 
 
 def round_of(chance, tally, program, count):
-    """One catalog, and what is asked of it."""
+    """One catalog and its cases."""
     known = languages(chance)
     catalog = Catalog(chance, ["en"] + chance.sample([name for name in known if name != "en"], 8), KEYS_IN_A_CATALOG)
     asking = Asking(chance, catalog, known)
@@ -184,15 +184,15 @@ def round_of(chance, tally, program, count):
         catalog.write(folder / "catalog", chance)
         alerts = list(answers(program, folder, lines))
     if len(alerts) != len(asked):
-        sys.exit(f"{len(alerts)} records came of {len(asked)}")
+        sys.exit(f"{len(alerts)} of {len(asked)} records came out")
     for (wishes, list_, cases), alert in zip(asked, alerts):
         for (shown, (key, _)), case in zip(ALERT_TEXTS.items(), cases):
-            # A key that stays is for the device.
+            # A key that stays is left to the device.
             tally.hold(catalog, wishes, list_, case, None if key in alert else alert.get(shown))
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="deploy/catalogs", description="Holds random catalogs against an oracle.")
+    parser = argparse.ArgumentParser(prog="deploy/catalogs", description="Checks random catalogs against an oracle.")
     parser.add_argument("--cases", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--teeth", action="store_true", help="plants each known fault; fails if one is not found")
@@ -221,7 +221,7 @@ def main():
     for name in missed:
         print(f"NOT FOUND: {name}")
     if unseen:
-        print(f"never asked for: {', '.join(unseen)}")
+        print(f"kinds never tested: {', '.join(unseen)}")
     print(f"{tally.cases:,} cases, {tally.wrong} of them different, in {time.monotonic() - began:.0f} s")
     sys.exit(1 if tally.wrong or missed or unseen else 0)
 

@@ -1,21 +1,21 @@
-"""What befalls a scene. Each fault ends what it began, so that they come one after the other."""
+"""The faults of a scene. Each one undoes its effect, so that faults do not overlap."""
 import collections, os, signal, subprocess, time
 
 Fault = collections.namedtuple("Fault", "at kind number length strength")
 KINDS = ["kill", "end", "freeze", "outage", "reload", "latency", "partition", "clock"]
-# Beside these, where instances keep their places in the group.
+# In addition, for static members.
 STATIC = ["leave", "replace", "guest", "roll"] + [f"{kind}, as one comes" for kind in ("kill", "end", "freeze")] * 2
 HOUR = 3600
 
 
 def schedule(scene, seconds, chance):
-    """What comes when, decided before anything runs. The strength, below 1, is each fault's own matter."""
+    """Plans all faults before anything runs. Each fault interprets the strength, below 1, in its own way."""
     kinds = KINDS + (["full_disk"] if scene.is_alone and scene.badge else []) + (STATIC if scene.is_static else [])
     at, faults = 2.0, []
     while at < seconds:
         kind, number = chance.choice(kinds), chance.randrange(len(scene.instances))
         length = chance.uniform(0.5, 4)
-        # Now and then longer than the session: the others go on with what it holds.
+        # Sometimes longer than the session, so that other instances take over its partitions.
         is_long = chance.random() < (0.4 if kind in ("freeze", "partition") else 0.1) or kind in ("leave", "replace")
         length += scene.session if len(scene.instances) > 1 and is_long else 0
         faults.append(Fault(at, kind, number, length, chance.random()))
@@ -24,9 +24,9 @@ def schedule(scene, seconds, chance):
 
 
 def befall(scene, fault):
-    """Lets it happen; gives why not, where it cannot."""
+    """Applies the fault; returns the reason if it cannot."""
     if fault.kind == "full_disk" and not os.path.ismount(scene.disk):
-        return "skipped, for mounting is not allowed"
+        return "skipped, because mounting is not allowed"
     kind, is_beside, _ = fault.kind.partition(", as one comes")
     instance, fault = scene.instances[fault.number], fault._replace(kind=kind)
     (as_one_comes if is_beside else globals()[kind])(scene, instance, fault)
@@ -46,7 +46,7 @@ def end(scene, instance, fault):
 
 
 def leave(scene, instance, fault):
-    """Until others have what it held."""
+    """Stays away until others have its partitions."""
     instance.end_soon()
     scene.await_end(instance)
     scene.rest(fault.length)
@@ -54,7 +54,7 @@ def leave(scene, instance, fault):
 
 
 def replace(scene, instance, fault):
-    """It is killed, and comes again on another machine when others have what it held."""
+    """Killed, and restarted on another machine after others have its partitions."""
     instance.kill()
     scene.rest(fault.length)
     for file in scene.folder.glob(f"state{instance.number}.sqlite*"):
@@ -63,14 +63,14 @@ def replace(scene, instance, fault):
 
 
 def guest(scene, instance, fault):
-    """The group grows and shrinks again."""
+    """The group grows by one and shrinks again."""
     coming = scene.welcome()
     scene.rest(fault.length * 3)
     scene.dismiss(coming)
 
 
 def roll(scene, instance, fault):
-    """All are ended and started again, one after the other, while there is one more."""
+    """Restarts all instances in turn, while there is one more."""
     coming = scene.welcome()
     for number in range(len(scene.surroundings)):
         scene.rest(fault.length)
@@ -79,7 +79,7 @@ def roll(scene, instance, fault):
 
 
 def as_one_comes(scene, instance, fault):
-    """At any time until it has come, or when this one is about to give partitions back."""
+    """Strikes while another instance joins, or when this one is about to release partitions."""
     coming = scene.welcome()
     if fault.strength < 0.5:
         scene.rest(fault.strength * 10)
@@ -113,7 +113,7 @@ def reload(scene, instance, fault):
 
 
 def latency(scene, instance, fault):
-    """Up to a quarter of a second each way."""
+    """Up to a quarter of a second in each direction."""
     ways = scene.surroundings[instance.number].ways.values()
     for way in ways:
         way.delay = fault.strength / 4
@@ -123,7 +123,7 @@ def latency(scene, instance, fault):
 
 
 def partition(scene, instance, fault):
-    """The instance does not reach one of the brokers, which all others do."""
+    """The instance cannot reach one of the brokers; all others can."""
     ways = list(scene.surroundings[instance.number].ways.values())
     way = ways[int(fault.strength * len(ways))]
     way.is_cut = True
@@ -158,7 +158,7 @@ def pause(scene, process, length):
 
 
 def mount(folder):
-    """A disk that is soon full, where that is allowed."""
+    """Mounts a small disk, if that is allowed."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder]
     if os.geteuid() == 0:

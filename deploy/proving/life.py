@@ -1,4 +1,4 @@
-"""What an instance says of itself while it lives, and what the system says of it."""
+"""What an instance reports while it runs, and what the system reports about it."""
 import collections, http.client, json, os, re, sys, threading, time, urllib.request
 
 from processes import Crowd, wait
@@ -7,7 +7,7 @@ SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 
 
 def address(instance):
-    """Of the admin endpoint, as soon as it is in the log."""
+    """Returns the address of the admin endpoint as soon as it is in the log."""
     def told():
         if instance.code is not None:
             sys.exit(f"instance {instance.number} did not start")
@@ -17,20 +17,20 @@ def address(instance):
 
 
 class Probes:
-    """Asks an instance what Kubernetes does, with its patience and more often, until the instance is told to end."""
+    """Probes an instance like Kubernetes, with its timeout but more often, until the instance is told to end."""
 
     PAUSE, PATIENCE = 0.5, 3
 
     def __init__(self, instance):
         self.instance, self.address = instance, address(instance)
-        # How often it was not alive; when it was said last, and how often, that it is not ready.
+        # How often it was not alive; when it last was not ready, and how often.
         self.dead, self.unready, self.refusals = 0, time.monotonic(), 0
         threading.Thread(target=self.follow, daemon=True).start()
 
     def follow(self):
         while True:
             is_alive, is_ready = self.ask("/healthz"), self.ask("/readyz")
-            # What it answers while it ends is no matter.
+            # Answers during its shutdown do not count.
             if self.instance.is_leaving:
                 return
             self.dead += not is_alive
@@ -47,8 +47,8 @@ class Probes:
 
 
 class Life:
-    """One life of an instance, watched as by many: 10 scrapes a second and 100 followers of its log. `metrics` are what
-    it told last."""
+    """One process of an instance, watched by a crowd: 10 scrapes per second and 100 followers of its log. `metrics` are
+    its latest values."""
 
     def __init__(self, instance):
         self.instance, self.pid, self.metrics = instance, instance.pid, {}
@@ -60,8 +60,8 @@ class Life:
         self.reader.start()
 
     def follow(self):
-        """To the end of this life; when it ends without a pause, for what it says last counts. The admin endpoint is the
-        last that it closes; before, a scrape fails where the machine is busy."""
+        """Scrapes until the process has exited; without a pause during its shutdown, because the last values count. It
+        closes the admin endpoint last; before that, a scrape fails only on a busy machine."""
         while self.process.child.poll() is None and (self.scrape() or not self.instance.is_leaving):
             wait_until = time.monotonic() + 0.5
             while not self.instance.is_leaving and time.monotonic() < wait_until:
@@ -83,7 +83,7 @@ class Life:
         return sum(value for (found, labels), value in list(self.metrics.items()) if found == name and label in labels)
 
     def outcomes(self):
-        """How many records it has published, by outcome."""
+        """The number of published records by outcome."""
         counts = collections.Counter()
         for (name, labels), value in list(self.metrics.items()):
             if name == "pushmill_records_published_total":
@@ -91,11 +91,11 @@ class Life:
         return counts
 
     def untold(self, rate):
-        """So many records at most it may have published after its last word: those in flight, and those taken since."""
+        """An upper bound of the records published after the last scrape: those in flight, and those consumed since."""
         return self.total("pushmill_in_flight_messages") + rate * (self.ended - self.told)
 
     def state(self):
-        """Resident memory in MB, descriptors, threads, lag; None where it has ended."""
+        """Resident memory in MB, descriptors, threads, lag; None if it has exited."""
         try:
             with open(f"/proc/{self.pid}/status") as status:
                 text = status.read()

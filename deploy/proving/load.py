@@ -1,4 +1,4 @@
-"""The events of a soak and the files that the service reads meanwhile, each of many editions."""
+"""The events of a soak, and the files that the service reloads meanwhile, in many editions."""
 import json, os, shutil, subprocess, threading
 
 from processes import ROOT, Process, compiled, wait
@@ -7,7 +7,7 @@ SECRETS = 64
 
 
 class Files:
-    """Keys, a catalog and contacts in a folder, where they are read from and written anew."""
+    """Keys, a catalog and contacts in a folder, to be read and rewritten."""
 
     def __init__(self, folder, recipients):
         self.folder, self.recipients, self.edition = folder, recipients, 0
@@ -16,7 +16,7 @@ class Files:
         self.write()
 
     def write(self):
-        """Titles name the edition; the names stay, and the keys that are in use."""
+        """Titles name the edition; names and the keys in use stay the same."""
         self.edition += 1
         spare = {"kty": "oct", "kid": f"spare-{self.edition}", "alg": "dir", "k": "A" * 43}
         self.put("keys.jwks.json", json.dumps({"keys": [*self.keys, spare]}))
@@ -26,7 +26,7 @@ class Files:
         self.put("contacts.jsonl", "\n".join([*lines, json.dumps({"id": "c2", "name": f"Edition {self.edition}"})]))
 
     def put(self, name, text):
-        """At once, as whoever reads it meanwhile should find it."""
+        """Replaces the file atomically, because it may be read at any time."""
         draft = self.folder / "draft"
         draft.write_text(text)
         os.chmod(draft, 0o600)
@@ -34,7 +34,7 @@ class Files:
 
 
 def ciphertexts(program, folder):
-    """A file of them, one a line."""
+    """Returns a file of ciphertexts, one per line."""
     keys = shutil.copy(ROOT / "deploy/sample/keys.jwks.json", folder / "producer.jwks.json")
     os.chmod(keys, 0o600)
     command = [program, "keys", "encrypt", "jwe", "--keys", keys, "--kid", "chat"]
@@ -47,7 +47,7 @@ def ciphertexts(program, folder):
 
 
 class Flow(Process):
-    """`flow.c`: events in at a rate, and what comes out of them held against them."""
+    """`flow.c`: sends events at a rate and compares the outputs with them."""
 
     def __init__(self, broker, pool, recipients, window, log):
         program = compiled("proving/flow.c", "-lrdkafka", "-lpthread")
@@ -66,7 +66,7 @@ class Flow(Process):
         self.child.stdin.flush()
 
     def await_end(self):
-        """Its code; all reports are there then."""
+        """Returns the exit code; all reports are complete then."""
         wait("every event", lambda: self.child.poll() is not None)
         self.reader.join()
         return self.child.returncode

@@ -1,34 +1,34 @@
-"""What a reader should see of a translation: the numerals of ICU, by PyICU; plurals by Babel; the rest as Apple
-documents it, but for what `DIFFERENCES` names. It reads no format: translations come as trees."""
+"""What a reader should see of a translation: numerals from ICU, through PyICU; plurals from Babel; the rest as Apple
+documents it, except for `DIFFERENCES`. It parses no format: translations are trees."""
 import contextlib, decimal, functools, math, re
 import babel, icu
 from translations import Literal, Own, Specifier, UNSERVABLE, Use
 
-# Where Pushmill writes something else than CoreFoundation, or Babel, would, and why.
+# Where Pushmill differs from CoreFoundation or Babel, and why.
 DIFFERENCES = {
     "no argument of a push":
-        "%x, %e, %c, %s and the like: the arguments of a push are texts and have no such type, so the key is left to "
-        "the device",
+        "%x, %e, %c, %s and the like: the arguments of a push are texts and have no such types, so the key is left "
+        "to the device",
     "all forms count":
-        "a plural needs the arguments of all its forms, also of those that are not chosen: whether a producer sends "
-        "enough must not depend on the number",
+        "a plural needs the arguments of all its forms, even of those not chosen: whether a producer sends enough "
+        "must not depend on the number",
     "C types":
-        "a number is not cut to the width of a C type, which it never had, as %d, %hd and %u cut it",
+        "a number is not truncated to the width of a C type, as %d, %hd and %u do: it never had that type",
     "printf's rounding":
-        "%.2f rounds what the number is in binary, as IEEE printf does to which Apple's documents refer; "
-        "CoreFoundation rounds its shortest decimal spelling, half to even",
+        "%.2f rounds the binary value, as the IEEE printf that Apple's documents refer to does; CoreFoundation rounds "
+        "the shortest decimal spelling, half to even",
     "codes":
-        "what is filled up with zeros has no groups and is as wide as it says: 00042, where CoreFoundation writes "
-        "00,042, which is a code torn apart",
+        "a number padded with zeros has no groups and exactly the given width: 00042, where CoreFoundation writes "
+        "00,042, which breaks a code apart",
     "blanks":
-        "% d leaves a blank in the place of a plus sign, as printf does; CoreFoundation ignores it",
+        "% d puts a blank in place of a plus sign, as printf does; CoreFoundation ignores the flag",
     "characters":
         "the width and precision of %@ count characters; CoreFoundation counts UTF-16 units and may cut an emoji in "
         "half",
     "ICU's sight":
-        "ICU, which is asked here as on a device, takes the decimals of a plural's fraction from 16 digits of its "
-        "binary value and may see 76.13420000000001 for 76.1342: where the last decimals count, as in Croatian and "
-        "Latvian, Babel then has another form",
+        "ICU, used here as on a device, takes the decimals of a plural's fraction from 16 digits of its binary value "
+        "and may see 76.13420000000001 for 76.1342: if the last decimals count, as in Croatian and Latvian, Babel "
+        "then chooses another form",
 }
 
 ALIASES = {"iw": "he", "in": "id", "kmr": "ku", "tl": "fil", "sh": "sr_Latn", "mo": "ro", "no": "nb"}
@@ -36,7 +36,7 @@ SIZES = {"": 32, "h": 16, "hh": 8}
 
 
 class Refused(Exception):
-    """The arguments are not what the translation needs."""
+    """The arguments do not fit the translation."""
 
 
 def canonical(tag):
@@ -54,7 +54,7 @@ def region_of(tag):
 
 @functools.cache
 def plural_form(tag):
-    # Of the languages here only Portuguese has other plurals in another country.
+    # Of these languages, only Portuguese has different plurals in another country.
     name = "pt_PT" if tag == "pt-PT" else language_of(tag)
     return functools.cache(babel.Locale.parse(name).plural_form)
 
@@ -67,7 +67,7 @@ def plural_rules(tag):
 @functools.cache
 def numerals(tag, is_grouped, fraction, least, has_plus):
     groups = icu.UNumberGroupingStrategy
-    # Not `AUTO`, which leaves 1234 alone in Spanish and Polish: CoreFoundation's formatter does not.
+    # Not `AUTO`, which does not group 1234 in Spanish and Polish; CoreFoundation's formatter does.
     formatter = icu.NumberFormatter.withLocale(icu.Locale(canonical(tag))).grouping(
         groups.ON_ALIGNED if is_grouped else groups.OFF).precision(icu.Precision.fixedFraction(fraction))
     formatter = formatter.integerWidth(icu.IntegerWidth.zeroFillTo(least))
@@ -75,7 +75,7 @@ def numerals(tag, is_grouped, fraction, least, has_plus):
 
 
 def number(text):
-    """An integer or a float by how a text is spelled; none for any other."""
+    """Parses a text as an integer or a float; None for any other text."""
     if re.fullmatch(r"[+-]?[0-9]+", text) and abs(int(text)) < 1 << 64:
         return int(text)
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
@@ -87,31 +87,31 @@ def number(text):
 
 
 class Oracle:
-    """Its methods are the rules, each of which `FAULTS` breaks in turn."""
+    """Each method is a rule; `FAULTS` breaks them in turn."""
 
     def __init__(self):
-        # Names of the differences that the last text had.
+        # The differences in the last text, by name.
         self.differences = set()
 
-    # Which translation, and whose numerals
+    # Translation and numerals
 
     def choose(self, wishes, localizations):
-        """The localization, and the wish that it serves. Wishes come with their weights and what would serve them."""
+        """Returns the localization and the tag it serves; `wishes` are (tag, weight, matching localization)."""
         for tag, _, name in sorted(wishes, key=lambda wish: -wish[1]):
             if name in localizations:
                 return name, tag
         return localizations[0], None
 
     def numerals_of(self, localization, wish):
-        """Those of the recipient's region where its language is the text's."""
+        """The numerals of the recipient's region if its language is that of the text."""
         is_own = wish is not None and region_of(wish) is not None and language_of(wish) == language_of(localization)
         return wish if is_own else localization
 
     def text(self, catalog, key, arguments, wishes):
-        """None where the key is left to the device. Of the arguments, None is what is neither text nor number."""
+        """None if the key is left to the device. An argument of None is neither text nor number."""
         self.differences.clear()
         name, wish = self.choose(wishes, catalog.localizations)
-        # What it lacks is the default's.
+        # Missing keys come from the default localization.
         name = name if key in catalog.tables[name] else catalog.localizations[0]
         try:
             return self.render(catalog.tables[name][key], self.usable(arguments), name, self.numerals_of(name, wish))
@@ -121,7 +121,7 @@ class Oracle:
     # Arguments
 
     def usable(self, arguments):
-        """Those up to the first that is neither text nor number."""
+        """The arguments before the first that is neither text nor number."""
         return arguments[:arguments.index(None)] if None in arguments else arguments
 
     def render(self, translation, arguments, language, numerals):
@@ -142,12 +142,12 @@ class Oracle:
         return shown()
 
     def expect(self, arguments, needed, run):
-        """Too few are refused; what is over is ignored."""
+        """Refuses too few arguments; ignores surplus ones."""
         if len(arguments) < needed:
             raise Refused
 
     def chooser(self, pieces):
-        """The first number of a plural without a variable."""
+        """The index of the first number, which selects the form of a plural without a variable."""
         at = 0
         for piece in pieces:
             if isinstance(piece, Specifier):
@@ -158,14 +158,14 @@ class Oracle:
         return 0
 
     def index(self, position, at):
-        """Of an argument, and of the one that is next after it."""
+        """Returns the index of an argument and that of the next one."""
         return (at, at + 1) if position is None else (position - 1, at)
 
     def index_of_variable(self, position, at):
         return (at, at + 1) if position is None else (position - 1, max(at, position))
 
     def first_within(self, index):
-        """What a specifier without a position refers to within a variable's forms."""
+        """The argument of a specifier without a position within a variable's forms."""
         return index
 
     # Plurals
@@ -178,7 +178,7 @@ class Oracle:
         return seen
 
     def chosen(self, forms, argument, language):
-        """A form for zero serves 0 in every language; what is no number takes `other`."""
+        """A zero form serves 0 in every language; an argument that is not a number selects `other`."""
         value = number(argument)
         if value is None:
             return "other"
@@ -188,7 +188,7 @@ class Oracle:
         return name if name in forms else "other"
 
     def own(self, variable):
-        """What %arg stands for."""
+        """The specifier that %arg stands for."""
         if variable.specifier is None:
             return Specifier("d")
         precision, conversion = re.fullmatch(r"(?:\.(\d))?l*(\w|@)", variable.specifier).groups()
@@ -244,7 +244,7 @@ class Oracle:
         is_code = fills and "0" in piece.flags and "-" not in piece.flags
         has_plus = "+" in piece.flags
         is_grouped = self.is_grouped(is_code, least)
-        # A zero is shown, though %.0d asks for no digit of it.
+        # Zero is shown, although %.0d requests no digits for it.
         shown = numerals(tag, is_grouped, digits, max(least, 1), has_plus).formatDecimal(text.encode())
         if is_code or least > 1:
             self.note("codes", shown != numerals(tag, True, digits, least, has_plus).formatDecimal(text.encode()))
@@ -279,7 +279,7 @@ class Run:
         self.variables = {variable.name: variable for variable in translation.variables}
 
     def shown(self, pieces, at, variable=None, place=0):
-        """`at` is the next argument; `variable`, whose forms these are, has the one at `place`."""
+        """`at` is the next argument; `variable` owns these forms, and its argument is at `place`."""
         oracle, text = self.oracle, []
         for piece in pieces:
             if isinstance(piece, Literal):
@@ -302,7 +302,7 @@ class Run:
         return forms[self.oracle.chosen(forms, self.arguments[index], self.language)]
 
     def needed(self, pieces, at):
-        """How many arguments these name, with all forms of their variables."""
+        """The number of arguments that these pieces need, including all forms of their variables."""
         count = 0
         for piece in pieces:
             if isinstance(piece, Use):

@@ -1,4 +1,4 @@
-"""Mistakes that could be made with texts: oracles with one rule broken each, beside which a program looks wrong."""
+"""Possible mistakes with texts: oracles with one broken rule each, with which a correct program disagrees."""
 from oracle import Oracle, Refused, number, numerals
 from translations import Specifier
 
@@ -6,7 +6,7 @@ FAULTS = {}
 
 
 def planted(name):
-    """Adds a fault of one method."""
+    """Adds a fault that replaces one method."""
     def add(method):
         FAULTS[name] = type("Faulty", (Oracle,), {method.__name__: method})
         return method
@@ -24,7 +24,7 @@ def expect(self, arguments, needed, run):
     run.arguments = arguments + [""] * (needed - len(arguments))
 
 
-@planted("what is neither text nor number is empty")
+@planted("an argument that is neither text nor number is empty")
 def usable(self, arguments):
     return ["" if argument is None else argument for argument in arguments]
 
@@ -39,7 +39,7 @@ def index_of_variable(self, position, at):
     return at, at + 1
 
 
-@planted("a variable's specifiers begin with the first argument of all")
+@planted("a variable's specifiers start at the first argument of the text")
 def first_within(self, index):
     return 0
 
@@ -49,26 +49,26 @@ def chooser(self, pieces):
     return 0
 
 
-@planted("a form for zero is for languages that have one")
+@planted("a zero form is only for languages that have one")
 def chosen(self, forms, argument, language):
     value = number(argument)
     name = "other" if value is None else self.category(value, language)
     return name if name in forms else "other"
 
 
-@planted("what is no number takes no form")
+@planted("an argument that is not a number selects no form")
 def chosen(self, forms, argument, language):
     if number(argument) is None:
         raise Refused
     return Oracle.chosen(self, forms, argument, language)
 
 
-@planted("every language has the plurals of English")
+@planted("every language uses English plurals")
 def category(self, value, language):
     return Oracle.category(self, value, "en")
 
 
-@planted("plurals look at the last two digits alone")
+@planted("plurals depend only on the last two digits")
 def category(self, value, language):
     return Oracle.category(self, value % 100 if isinstance(value, int) and value >= 100 else value, language)
 
@@ -78,17 +78,17 @@ def own(self, variable):
     return Specifier("d")
 
 
-@planted("a doubled percent sign stays so")
+@planted("a doubled percent sign stays doubled")
 def literal(self, piece):
     return piece.written
 
 
-@planted("numbers have the text's region, not the reader's")
+@planted("numbers use the text's region, not the reader's")
 def numerals_of(self, localization, wish):
     return localization
 
 
-@planted("numbers have the reader's region in any language")
+@planted("numbers use the reader's region in any language")
 def numerals_of(self, localization, wish):
     return wish or localization
 
@@ -103,7 +103,7 @@ def is_grouped(self, is_code, least):
     return True
 
 
-@planted("fractions are rounded half to even by their spelling")
+@planted("fractions are rounded half to even from their decimal spelling")
 def rounded(self, value, digits):
     return self.rounded_as_spelled(value, digits)
 
@@ -114,7 +114,7 @@ def padded(self, piece, text):
     return text + " " * missing if "-" in piece.flags else " " * missing + text
 
 
-@planted("fractions lose their zeros at the end")
+@planted("fractions lose trailing zeros")
 def fraction(self, piece, value, tag):
     text = Oracle.fraction(self, piece, value, tag)
     point = numerals(tag, False, 1, 1, False).formatDecimal(b"0.1")[1]
@@ -122,6 +122,6 @@ def fraction(self, piece, value, tag):
     return text.rstrip(zero).rstrip(point) if point in text else text
 
 
-@planted("lists are taken in their order, whatever they weigh")
+@planted("lists are read in order, ignoring weights")
 def choose(self, wishes, localizations):
     return Oracle.choose(self, [(tag, 1, name) for tag, _, name in wishes], localizations)

@@ -1,4 +1,4 @@
-"""Instances of the service on one broker, events that keep coming, and what became of them."""
+"""Instances of the service on one broker, a stream of events, and their outputs."""
 import json, os, shutil, subprocess, time
 
 from account import Account, Waiting
@@ -28,14 +28,14 @@ log: {{ level: info, format: json }}
 
 
 class Scene:
-    """With `once` it delivers exactly once; with `badge` it counts; with `is_static` each instance keeps its place in the
-    group for a long session. `rate`: events a second."""
+    """`once`: delivers exactly once. `badge`: counts. `is_static`: instances are static members with long sessions.
+    `rate`: events per second."""
 
     def __init__(self, plan, rate, broker, program, folder):
         self.title, instances, self.badge, self.once, self.ordering, self.is_static = plan
         self.session = 15 if self.is_static else 6
         self.rate, self.program, self.folder = rate, program, folder
-        # A small disk is for an instance alone: each would need one.
+        # The small disk is only for a single instance: each would need one.
         self.is_alone = instances == 1
         self.broken = []
         self.sent = 0
@@ -76,19 +76,19 @@ class Scene:
             self.broken.append(what)
 
     def open_feeder(self):
-        """No event expires before a week has passed, which no clock is ahead."""
+        """Events expire after a week, which no clock fault reaches."""
         command = ["kcat", "-P", "-b", self.broker.address, "-t", "in", "-K", "\t", "-X", "enable.idempotence=true"]
         command += ["-H", f"apns-expiration={int(time.time()) + 7 * 86400}"]
         self.feeder = Process(
             command + ["-X", "partitioner=murmur2", "-X", "linger.ms=5"], stdin=subprocess.PIPE, text=True)
 
     def close_feeder(self):
-        """kcat sends its last lines when there are no more."""
+        """kcat sends its last lines at the end of its input."""
         self.feeder.child.stdin.close()
         wait("the feeder's end", lambda: self.feeder.child.poll() is not None)
 
     def feed(self, count):
-        """One event in 50 is no notification."""
+        """Sends events; one in 50 is not a valid notification."""
         for number in range(self.sent, self.sent + count):
             event = {"aps": {"alert": {"loc-key": "PHOTOS", "loc-args": ["2", "{contact:c1}"]}, "badge": 1,
                              "mutable-content": 1}, "number": number}
@@ -98,7 +98,7 @@ class Scene:
         self.sent += count
 
     def rest(self, length):
-        """Events go on meanwhile."""
+        """Waits while events continue."""
         end = time.monotonic() + length
         while (now := time.monotonic()) < end:
             due = int((now - self.began) * self.rate) - self.sent
@@ -108,28 +108,28 @@ class Scene:
             time.sleep(min(0.02, end - now))
 
     def welcome(self):
-        """One that the group has not seen before."""
+        """Starts an instance that is new to the group."""
         number = len(self.surroundings) + self.guests
         self.guests += 1
         self.instances.append(Instance(number, self.program, self.folder, self.configuration(number)))
         return self.instances[-1]
 
     def dismiss(self, guest):
-        """It does not come again; its place in the group is its own until its session is over."""
+        """Stops an instance for good; a static member keeps its place in the group until its session ends."""
         guest.end_soon()
         self.await_end(guest)
         self.instances.remove(guest)
 
     def watch(self):
-        """No instance ends by itself."""
+        """Fails if an instance exits by itself."""
         self.waiting.look()
         for instance in self.instances:
             if instance.code is not None and not instance.is_leaving:
-                raise Broken(f"instance {instance.number} ended with {instance.code}")
+                raise Broken(f"instance {instance.number} exited with {instance.code}")
 
     def await_end(self, instance):
         code = instance.await_end()
-        self.expect(code == 0, f"instance {instance.number} ended with {code}")
+        self.expect(code == 0, f"instance {instance.number} exited with {code}")
 
     def run(self, seconds, chance):
         print(self.title)
@@ -142,12 +142,12 @@ class Scene:
             if hindrance := befall(self, fault):
                 self.say(f"{fault.kind}: {hindrance}")
         self.rest(self.began + seconds - time.monotonic())
-        self.say(f"no more faults; {self.sent} events are in; a partition stood still for {self.waiting} at most")
+        self.say(f"end of faults; {self.sent} events sent; longest stall of a partition: {self.waiting}")
         self.waiting.heal()
         self.settle()
-        still = f"a partition stood still for {self.waiting} at most, after all faults"
+        still = f"longest stall of a partition after the faults: {self.waiting}"
         self.say(still)
-        # Until the session of one that has gone is over, and its partitions are another's.
+        # Time for the session of a lost instance to end and its partitions to move.
         self.expect(self.waiting.longest < self.session + 15, still)
         self.end_all()
         before = len(self.outputs.records) + len(self.letters.records)
@@ -158,7 +158,7 @@ class Scene:
         self.settle()
         self.end_all()
         repeats = len(self.outputs.records) + len(self.letters.records) - before - 200
-        self.expect(repeats == 0, f"{repeats} repeated after an orderly end")
+        self.expect(repeats == 0, f"{repeats} repeated after a clean shutdown")
         self.count()
 
     def end_all(self):
@@ -168,7 +168,7 @@ class Scene:
             self.await_end(instance)
 
     def settle(self):
-        """Until all that was sent has come out."""
+        """Waits until every event has an output."""
         self.close_feeder()
         wait("the input", lambda: len(self.inputs.records) >= self.sent)
         wait("every event", lambda: self.watch() or not self.waiting.is_any)

@@ -7,13 +7,13 @@ from load import Files, Flow, ciphertexts
 from processes import PATIENCE, Broken, Broker, Instance, wait
 
 RECIPIENTS = 20_000
-# The embedded broker keeps 5 MB of a partition: of 64, more events than may be on their way.
+# The embedded broker keeps 5 MB per partition: with 64, more events than can be on their way.
 PARTITIONS = 64
 WINDOW = 150_000
 RELOAD_EVERY = 10
-# Of its seconds one instance is away for a third.
+# One instance is down for a third of each period, in seconds.
 PERIOD = 60
-# That are answered in each second of a life, at the least: half of those that are asked for, since the machine is busy.
+# The minimum of answered scrapes per second: half of those sent, because the machine is busy.
 SCRAPES = 5
 
 CONFIGURATION = """
@@ -61,10 +61,10 @@ class Soak:
         self.flow.tell("rate 1000")
         wait("every partition to be read", lambda: self.arriving() >= 900)
         rate = rate or self.find_rate()
-        print(f"{rate} events a second for {seconds / 60:g} minutes", flush=True)
+        print(f"{rate} events per second for {seconds / 60:g} minutes", flush=True)
         self.hold(seconds, rate)
         self.flow.tell("end")
-        self.expect(self.flow.await_end() == 0, f"the flow of events ended with {self.flow.child.returncode}")
+        self.expect(self.flow.await_end() == 0, f"flow.c exited with {self.flow.child.returncode}")
         self.end()
         self.judge()
 
@@ -72,36 +72,36 @@ class Soak:
         return self.flow.reports[-1]["seen"] if self.flow.reports else 0
 
     def find_rate(self):
-        """As many as come out again of those that are sent without a pause; less, until what had to wait in a period is
-        out at its end."""
+        """Starts from the throughput without a rate limit, and lowers the rate until no backlog is left at the end of a
+        period."""
         self.flow.tell("rate 0")
         time.sleep(15)
         most = sum(report["seen"] for report in self.flow.reports[-8:]) / 8
-        print(f"{most:.0f} events a second at most", flush=True)
+        print(f"at most {most:.0f} events per second", flush=True)
         for share in (0.7, 0.6, 0.5, 0.4, 0.3):
             rate = int(most * share) // 100 * 100
             self.flow.tell("rate 1")
-            wait("what waits to come out", lambda: self.backlog() < 1000)
-            print(f"trying {rate} a second", flush=True)
+            wait("the backlog", lambda: self.backlog() < 1000)
+            print(f"trying {rate} per second", flush=True)
             self.hold(PERIOD, rate)
             self.samples.clear()
             if self.backlog() < rate:
                 return rate
-        raise Broken("no rate is sustained")
+        raise Broken("no rate can be sustained")
 
     def backlog(self):
         last = self.flow.reports[-1]
         return last["sent"] - last["arrived"]
 
     def hold(self, seconds, rate):
-        """A sample a second; reloads and restarts when they are due."""
+        """Takes a sample per second; reloads and restarts on schedule."""
         self.flow.tell(f"rate {rate}")
         self.fastest = max(self.fastest, rate)
         begin = time.monotonic()
         for second in range(1, int(seconds) + 1):
             time.sleep(max(0, begin + second - time.monotonic()))
             if self.flow.child.poll() is not None:
-                raise Broken("events do not flow any more")
+                raise Broken("flow.c has exited")
             self.sample()
             if second % RELOAD_EVERY == 5:
                 self.reload()
@@ -112,12 +112,12 @@ class Soak:
             self.show(second, seconds)
 
     def sample(self):
-        """Of the instance that stays."""
+        """Samples the instance that stays up."""
         report, state = self.flow.reports[-1], self.watched[0].state()
         if state is None:
-            raise Broken(f"instance 0 ended with {self.instances[0].code}")
+            raise Broken(f"instance 0 exited with {self.instances[0].code}")
         if time.monotonic() - self.watched[0].told > PATIENCE:
-            raise Broken(f"instance 0 has not told its metrics for {PATIENCE} s")
+            raise Broken(f"instance 0 has answered no scrape for {PATIENCE} s")
         memory, descriptors, threads, lag = state
         self.samples.append(dict(
             memory=memory, descriptors=descriptors, threads=threads, lag=lag, waiting=self.backlog(),
@@ -131,24 +131,24 @@ class Soak:
 
     def restart(self):
         code = self.instances[1].await_end()
-        self.expect(code == 0, f"instance 1 ended with {code}")
+        self.expect(code == 0, f"instance 1 exited with {code}")
         self.restarts += 1
         self.instances[1].start()
         self.watched[1] = self.watch(self.instances[1])
 
     def show(self, second, seconds):
-        """On a terminal the line stays the same."""
+        """Rewrites the same line on a terminal."""
         on_terminal = sys.stdout.isatty()
         if not on_terminal and second % 10:
             return
         last, report = self.samples[-1], self.flow.reports[-1]
         print(
-            f"{second:5} of {seconds:.0f} s: {self.arriving():6} a second, {self.backlog():6} on their way, "
+            f"{second:5} of {seconds:.0f} s: {self.arriving():6} per second, {self.backlog():6} on their way, "
             f"{last['memory']:4.0f} MB, {last['descriptors']:4} descriptors, {last['threads']} threads, "
             f"50 % {report['p50']:6.1f} ms, 99 % {report['p99']:7.1f} ms", end="\r" if on_terminal else "\n", flush=True)
 
     def end(self):
-        """A moment without events, after which what instances say of themselves is final."""
+        """Waits until nothing is in flight, so that the metrics are final, and stops the instances."""
         if self.instances[1].code is not None:
             self.restart()
         wait("nothing to be in flight", lambda: all(
@@ -156,7 +156,7 @@ class Soak:
         for instance in self.instances:
             instance.end_soon()
         for instance in self.instances:
-            self.expect(instance.await_end() == 0, f"instance {instance.number} ended with {instance.code}")
+            self.expect(instance.await_end() == 0, f"instance {instance.number} exited with {instance.code}")
         for life in self.lives:
             life.reader.join()
             scrapes, seconds = life.crowd.scrapes(), life.ended - life.began
@@ -173,16 +173,16 @@ class Soak:
         last = self.flow.reports[-1]
         print()
         self.broken += trend.table(self.samples)
-        print(f"{last['sent']} events in, {self.files.edition} editions of the files, {self.restarts} restarts; out came "
+        print(f"{last['sent']} events in, {self.files.edition} editions of the files, {self.restarts} restarts; out: "
               + ", ".join(f"{count} {outcome}" for outcome, count in last["outcomes"].items())
               + f"; {last['repeats']} of them repeats; {self.scrapes} scrapes were answered")
         wrongs = {
-            "events lost": last["sent"] - last["arrived"], "outputs of no event": last["strangers"],
-            "events before an earlier one of their recipient": last["disorder"],
-            "outputs that are not what their event should be": last["wrong"],
-            "badges that are not the count of their recipient's events": last["miscounted"],
-            "events that were not yet sent when they should have been": last["held"],
-            "events that came twice": self.once and last["repeats"],
+            "events lost": last["sent"] - last["arrived"], "outputs without an event": last["strangers"],
+            "events out of order": last["disorder"],
+            "wrong outputs": last["wrong"],
+            "wrong badges": last["miscounted"],
+            "events behind schedule": last["held"],
+            "events published twice": self.once and last["repeats"],
         }
         self.broken += [f"{what}: {count}" for what, count in wrongs.items() if count]
         self.expect(
@@ -190,9 +190,9 @@ class Soak:
         self.compare_outcomes(last["outcomes"])
 
     def compare_outcomes(self, outcomes):
-        """What the instances have counted in all their lives is what came out, but for what they could not tell."""
+        """The outcomes that all processes counted must match the outputs, except for those after their last scrapes."""
         untold = sum(life.untold(self.fastest) for life in self.lives if life not in self.watched)
-        # Outputs of an aborted transaction were acknowledged and are made again.
+        # Outputs of an aborted transaction were acknowledged and are published again.
         has_aborted = any(life.total("pushmill_transactions_total", 'result="aborted"') for life in self.lives)
         counted = sum((life.outcomes() for life in self.lives), collections.Counter())
         counted["dead-letter"] = int(sum(life.total("pushmill_dead_letters_total") for life in self.lives))
@@ -200,7 +200,7 @@ class Soak:
             missing = outcomes.get(outcome, 0) - counted[outcome]
             self.expect(
                 missing <= untold and (missing >= 0 or has_aborted),
-                f"{missing} of the {outcome} were not counted, {untold:.0f} may be")
+                f"{missing} {outcome} outputs were not counted; at most {untold:.0f} allowed")
             untold -= max(0, missing)
             print(f"{counted[outcome]} counted as {outcome}, {missing} fewer than came out")
         failed = int(sum(life.total("pushmill_reloads_total", 'result="failed"') for life in self.lives))

@@ -1,4 +1,4 @@
-"""Where a trial takes place: a broker full of numbered events, instances that work them off, and what comes out."""
+"""The setting of a trial: a broker full of numbered events, instances that process them, and their outputs."""
 import array, bisect, collections, math, os, re, signal, subprocess, threading, time
 
 from processes import Broken, Broker, Instance, Process, wait
@@ -21,22 +21,22 @@ log: {{ level: info, format: json }}
 
 
 def line(number):
-    """An event as kcat takes it; the badge it should show is how often its recipient has come."""
+    """An event as a line for kcat; its expected badge is the number of its recipient's events so far."""
     payload = f'{{"aps":{{"alert":"Hello","badge":1,"mutable-content":1}},"number":{number}}}'
     return f"user-{number % RECIPIENTS}\t{payload}\n"
 
 
 class Outputs(Process):
-    """Follows the output as it is committed. What came is looked at when all is over, to leave the service the machine."""
+    """Follows the committed output. Parses it only at the end, to leave the machine to the service."""
 
     RECORD = re.compile(rb'^(\d+) .*?-source=in/(\d+)/(\d+).*?"badge":(\d+).*?"number":(\d+)', re.MULTILINE)
-    # kcat keeps so many bytes, which are fewer records than that, until there are more or it ends.
+    # kcat holds back this many bytes, which are fewer records than HELD, until more arrive or it exits.
     BUFFER, HELD = 1 << 15, 300
 
     def __init__(self, broker):
         command = ["stdbuf", "-o", str(self.BUFFER), "kcat", "-C", "-b", broker, "-t", "out", "-o", "beginning", "-q"]
         command += ["-f", "%p %h %s\\n", "-X", "isolation.level=read_committed", "-X", "fetch.wait.max.ms=20"]
-        # Where its queue is full librdkafka looks only once a second whether there is room again: it never is.
+        # With a full queue librdkafka checks for room only once per second, so the queue must never be full.
         command += ["-X", "queued.min.messages=10000000", "-X", "queued.max.messages.kbytes=2097151"]
         super().__init__(command, stdout=subprocess.PIPE)
         self.chunks, self.count, self.latest = [], 0, 0.0
@@ -53,10 +53,10 @@ class Outputs(Process):
         return time.monotonic() > self.latest + seconds
 
     def digest(self, sent):
-        """Holds each record against its event."""
-        # When each came last; never, for what is lost.
+        """Compares each record with its event."""
+        # The latest arrival of each event; 0 if it is lost.
         seen, last, rest = array.array("d", bytes(8 * sent)), {}, b""
-        # When something new has come, of each partition of the input; when something came again, and when before that.
+        # Arrivals of new events by input partition; for repeats, the previous arrival and this one.
         self.times, self.repeats = collections.defaultdict(list), []
         self.disorder = self.miscounted = 0
         for at, data in self.chunks:
@@ -74,13 +74,13 @@ class Outputs(Process):
         self.lost = seen.count(0)
 
     def around(self, moment):
-        """Between which times nothing new has come, for each partition of which something has before and after."""
+        """For each partition with arrivals before and after the moment: the last before it and the first after it."""
         found = [(times, bisect.bisect_left(times, moment)) for times in self.times.values()]
         return [(times[index - 1], times[index]) for times, index in found if 0 < index < len(times)]
 
 
 class Stand:
-    """With `once` it delivers exactly once."""
+    """`once`: delivers exactly once."""
 
     def __init__(self, broker, program, folder, once, partitions=8):
         self.program, self.folder, self.once, self.sent = program, folder, once, 0
@@ -92,7 +92,7 @@ class Stand:
         self.instances = []
 
     def feed(self, count):
-        """So many more events are in the input."""
+        """Adds events to the input."""
         file = self.folder / "events"
         with open(file, "w") as lines:
             lines.writelines(map(line, range(self.sent, self.sent + count)))
@@ -102,7 +102,7 @@ class Stand:
         self.sent += count
 
     def start(self, consumer="session.timeout.ms: 6000", delivery="", environment={}):
-        """Another instance."""
+        """Starts another instance."""
         number = len(self.instances)
         (self.folder / str(number)).mkdir()
         text = CONFIGURATION.format(
@@ -113,26 +113,26 @@ class Stand:
         return self.instances[-1]
 
     def settle(self):
-        """Until every instance has its partitions, and none has told anything for a while."""
+        """Waits until every instance has its partitions and has logged nothing for a while."""
         wait("the group to settle", lambda: all(
             "serving partitions" in one.log.read_text() and time.time() - one.log.stat().st_mtime > 3
             for one in self.instances))
 
     def await_outputs(self, count, within=math.inf):
-        """Watches, until there are so many outputs, that they come and that nobody leaves."""
+        """Waits for this many outputs; fails if they stop or an instance exits."""
         end = time.monotonic() + within
         while (before := self.outputs.count) < count:
             if time.monotonic() > end:
-                raise Broken(f"{before:,} of {count:,} outputs have come within {within} s")
+                raise Broken(f"{before:,} of {count:,} outputs within {within} s")
             wait("another output", lambda: self.outputs.count > before or self.ended())
             if self.ended():
-                raise Broken(f"instances have ended by themselves: {self.ended()}")
+                raise Broken(f"instances exited by themselves: {self.ended()}")
 
     def ended(self):
         return [instance.number for instance in self.instances if instance.code is not None and not instance.is_leaving]
 
     def finish(self, within=math.inf):
-        """Waits for what is left. What is lost is told by the figures."""
+        """Waits for the remaining outputs. The figures report lost ones."""
         try:
             self.await_outputs(self.sent - Outputs.HELD, within)
         except Broken as error:
@@ -150,12 +150,12 @@ class Stand:
 
     def tell(self, figures, title):
         figures.tell(f"{title}: lost of {self.sent:,}", self.outputs.lost, 0)
-        figures.tell(f"{title}: badges wrong at first appearance", self.outputs.miscounted, 0)
-        figures.tell(f"{title}: not in the order of offsets", self.outputs.disorder, 0)
+        figures.tell(f"{title}: wrong badges, without repeats", self.outputs.miscounted, 0)
+        figures.tell(f"{title}: out of offset order", self.outputs.disorder, 0)
 
 
 class Figures:
-    """Prints each with its bound; `missed` are those beyond it."""
+    """Prints each figure with its bound; `missed` counts those beyond it."""
 
     def __init__(self):
         self.missed = 0

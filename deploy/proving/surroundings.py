@@ -1,11 +1,11 @@
-"""Where an instance believes to be: its wall clock, and the way from it to each broker."""
+"""The simulated environment of an instance: its wall clock, and its connection to each broker."""
 import asyncio, mmap, struct, threading, time
 
 from processes import compiled
 
 
 class Surroundings:
-    """Of one instance; `surroundings.c`, which is preloaded, tells it."""
+    """For one instance, which sees it through the preloaded `surroundings.c`."""
 
     def __init__(self, file, ports):
         self.ways = {port: Way(port) for port in ports}
@@ -17,12 +17,12 @@ class Surroundings:
         self.environment = {"LD_PRELOAD": str(library), "SURROUNDINGS": str(file)}
 
     def set_clock(self, ahead):
-        """So many seconds ahead of what it is; before it where negative."""
+        """Sets the clock ahead by this many seconds; back if negative."""
         self.memory[:8] = struct.pack("=q", int(ahead * 1e9))
 
 
 class Way:
-    """A port from which all goes on to a broker's and back, `delay` seconds later; nothing goes while it `is_cut`."""
+    """A port that forwards to a broker's port and back, `delay` seconds later; forwards nothing while `is_cut`."""
 
     loop = None
 
@@ -43,7 +43,7 @@ class Way:
         await asyncio.gather(self.carry(reader, others[1]), self.carry(others[0], writer))
 
     async def carry(self, reader, writer):
-        """What is on its way when the way is cut arrives when it is no more, as TCP would send it again."""
+        """Data in transit during a cut arrives afterwards, as with TCP retransmission."""
         queue = asyncio.Queue()
         delivery = asyncio.create_task(self.deliver(queue, writer))
         try:

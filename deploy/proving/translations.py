@@ -1,20 +1,20 @@
-"""Random catalogs: translations as trees, which are written as an iOS team's files and rendered by `oracle.py`."""
+"""Random catalogs: translations as trees, written as the files of an iOS app and rendered by `oracle.py`."""
 import json, plistlib
 from collections import namedtuple
 
-# What a translation consists of. Positions count from 1; none is the next argument.
+# The parts of a translation. Positions count from 1; None is the next argument.
 Literal = namedtuple("Literal", "written shown")
 Specifier = namedtuple(
     "Specifier", "conversion position flags width precision size", defaults=(None, "", None, None, ""))
 Use = namedtuple("Use", "name position")
 Own = namedtuple("Own", "")
-# What `%#@name@` means; `specifier` is what `%arg` stands for.
+# The meaning of `%#@name@`; `%arg` stands for `specifier`.
 Variable = namedtuple("Variable", "name argument specifier forms")
-# Either pieces or forms, among which a number chooses; `others` are texts for other devices.
+# Either pieces, or forms selected by a number; `others` are texts for other devices.
 Translation = namedtuple("Translation", "pieces forms variables others", defaults=(None, None, (), ()))
 
 CATEGORIES = ("zero", "one", "two", "few", "many", "other")
-# printf knows them, and a push cannot carry what they take.
+# Conversions of printf whose arguments a push cannot carry.
 UNSERVABLE = "xXoOeEgGaAcCsSp"
 
 WORDS = ["new", "fotos", "Nachricht von", "в", "от", "عن", "חדשות", "件", "条消息", "é", "🎉", "👩‍👩‍👧",
@@ -25,7 +25,7 @@ LONG = Specifier("d", size="ll")
 
 
 def spelled(pieces):
-    """A format as its file has it, before what the file itself escapes."""
+    """A format as written in a file, without the escapes of the file."""
     return "".join(spelled_piece(piece) for piece in pieces)
 
 
@@ -47,7 +47,7 @@ def spelled_type(piece):
 
 
 class Maker:
-    """Makes keys of every kind, each with translations that need not agree."""
+    """Generates keys of every kind, whose translations may disagree."""
 
     def __init__(self, random):
         self.random = random
@@ -62,7 +62,7 @@ class Maker:
         return Literal(word, word)
 
     def mixed(self, specifiers):
-        """Specifiers with words between them; a word keeps a percent sign in prose from the next letter."""
+        """Specifiers with words between them, which separate a percent sign in prose from the next letter."""
         pieces = []
         for specifier in specifiers:
             if self.some(0.8):
@@ -88,7 +88,7 @@ class Maker:
         return {"text": self.text, "integer": self.integer, "fraction": self.fraction}[role]()
 
     def laid_out(self, specifier):
-        """With flags, width and precision."""
+        """Adds flags, width and precision."""
         random = self.random
         width = random.choice([None, 1, 3, 5, 8, 12])
         if specifier.conversion == "@":
@@ -103,7 +103,7 @@ class Maker:
         return specifiers[:-1] if self.some(0.2) else specifiers
 
     def ordered(self, roles):
-        """Specifiers for arguments in their order, or by position in any."""
+        """Specifiers for arguments in order, or by position in any order."""
         specifiers = self.all_or_fewer(map(self.of_role, roles))
         if specifiers and self.some(0.4):
             specifiers = [item._replace(position=place + 1) for place, item in enumerate(specifiers)]
@@ -117,7 +117,7 @@ class Maker:
     # Plurals
 
     def forms(self, specifiers):
-        """`specifiers` makes those of one form."""
+        """`specifiers` generates the specifiers of one form."""
         kept = [name for name in CATEGORIES[:-1] if self.some(0.5)] + ["other"]
         return {name: self.mixed(specifiers()) for name in kept}
 
@@ -131,7 +131,7 @@ class Maker:
 
         return Variable(name, argument, specifier, self.forms(specifiers))
 
-    # Keys: each gives the roles of its arguments, and a function that makes one of its translations
+    # Keys: each returns the roles of its arguments, and a function that generates one of its translations
 
     def plain(self, *roles):
         return list(roles), lambda: Translation(self.mixed(self.ordered(roles)))
@@ -161,7 +161,7 @@ class Maker:
             roles = [random.choice(["text", "integer", "integer", "fraction"]) for _ in range(random.randint(1, 2))]
             return roles, lambda: Translation(mixed([self.laid_out(item) for item in self.ordered(roles)]))
         if kind == "plurals":
-            # "%@ sent %lld photos": the first number chooses.
+            # "%@ sent %lld photos": the first number selects the form.
             roles = random.choice([["integer"], ["text", "integer"], ["integer", "text"], ["fraction"]])
             return roles, lambda: Translation(None, self.forms(lambda: self.all_or_fewer(map(self.of_role, roles))))
         if kind == "devices":
@@ -205,7 +205,7 @@ class Maker:
         return ["integer", "integer", "text"], translation
 
 
-# With the files that can have them.
+# The kinds, with the files that support them.
 PLAIN = ["prose", "%@", "%d", "%lld", "%u", "%x", "%f", "%.2f", "positions", "layouts"]
 KINDS = {kind: ["strings", "xcstrings"] for kind in PLAIN}
 KINDS |= {kind: ["stringsdict"] for kind in ("variables", "several variables", "nested variables")}
@@ -213,7 +213,7 @@ KINDS |= {kind: ["xcstrings"] for kind in ("plurals", "devices", "substitutions"
 
 
 class Catalog:
-    """Keys of every kind in several localizations, the first of which is the default."""
+    """Keys of every kind in several localizations; the first one is the default."""
 
     def __init__(self, random, localizations, count):
         self.localizations, self.keys, self.tables = localizations, {}, {name: {} for name in localizations}
@@ -226,7 +226,7 @@ class Catalog:
             self.keys[key] = (kind, roles)
             self.files[random.choice(KINDS[kind])].append(key)
             for place, name in enumerate(localizations):
-                # What a language lacks is the default's.
+                # Missing texts come from the default.
                 if place == 0 or random.random() < 0.9:
                     self.tables[name][key] = translation()
 

@@ -1,9 +1,9 @@
-"""Whether something grew: the second quarter of a run held against its last."""
+"""Finds growth: compares the second quarter of a run with the last."""
 import collections
 
 Measure = collections.namedtuple("Measure", "title key factor more")
 
-# What the last quarter's value may be of the second's: so many times it, and so much more.
+# The limit for the last quarter: the second quarter's value times `factor`, plus `more`.
 MEASURES = [
     Measure("resident MB", "memory", 1.05, 8),
     Measure("descriptors", "descriptors", 1, 4),
@@ -16,7 +16,7 @@ MEASURES = [
 
 
 def quarters(samples, key):
-    """For each quarter what a fourth of its seconds are below: those of a rebalance or a busy machine do not move it."""
+    """The lower quartile of each quarter, which rebalances and a busy machine do not affect."""
     values = [sample[key] for sample in samples if sample.get(key) is not None]
     size = len(values) / 4
     parts = [sorted(values[int(size * number):int(size * (number + 1))]) for number in range(4)]
@@ -24,9 +24,9 @@ def quarters(samples, key):
 
 
 def table(samples):
-    """Prints it, and gives what has grown."""
+    """Prints the table and returns what has grown."""
     grown = []
-    print(f"{'':20} {'1st':>10} {'2nd':>10} {'3rd':>10} {'4th':>10} {'most':>10}   a fourth of the seconds are below")
+    print(f"{'':20} {'1st':>10} {'2nd':>10} {'3rd':>10} {'4th':>10} {'most':>10}   lower quartiles")
     for title, key, factor, more in MEASURES:
         values = quarters(samples, key)
         limit = values[1] * factor + more

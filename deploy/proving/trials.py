@@ -1,4 +1,4 @@
-"""The trials, each with what it takes from beginning to end."""
+"""The trials."""
 import bisect, collections, datetime, json, math, re, subprocess, sys, time
 
 from life import Probes
@@ -6,14 +6,14 @@ from processes import ROOT, Broken, wait
 from stand import Outputs, Stand
 from surroundings import Surroundings
 
-# Seconds after an outage: until an instance that starts is ready, and one that has to find its brokers and its group again,
-# of which librdkafka may take ten before it tries; and until it has worked off what has waited.
+# Seconds after an outage: until a starting instance is ready; until one that has to reconnect and rejoin is ready, of
+# which librdkafka may back off for ten; and until the backlog is done.
 STARTED, REJOINED, CAUGHT_UP = 10, 20, 60
 
 STATIC = "group.instance.id: trials-0, session.timeout.ms: 30000"
-# Seconds until a partition that has no owner is read again.
+# Seconds until a partition without an owner is read again.
 OWNED = 12
-# What a kill repeats at most: a quarter of what is in flight unless that is set, on two cores.
+# The most that a kill may repeat: a quarter of the default in-flight limit, on two cores.
 MOST = 2500
 
 
@@ -24,9 +24,9 @@ def kill(figures, broker, program, folder, minutes):
 
 
 def restart(figures, stand):
-    """An instance with a name of its own is killed three times, and started again when all it had published was seen."""
+    """Kills a static member three times, and restarts it after all it had published was seen."""
     title = f"{stand.name}, restarted"
-    # More than is worked off meanwhile, however slow the machine is.
+    # More than the service can process meanwhile on any machine.
     stand.feed(2_500_000)
     instance, outputs = stand.start(STATIC), stand.outputs
     kills, starts = [], []
@@ -39,7 +39,7 @@ def restart(figures, stand):
         instance.start()
         starts.append(instance.started)
     stand.finish()
-    # The next one may come before all that one has left open is done again: each answers for what came last before it.
+    # A kill may come before all repeats of the previous one: attribute each by when its event came before.
     repeats = collections.Counter(bisect.bisect_left(kills, before) for before, _ in outputs.repeats)
     firsts = [min((end for _, end in outputs.around(start)), default=math.inf) - start for start in starts]
     figures.tell(f"{title}: repeated by one kill, at most", max(repeats.values(), default=0), 0 if stand.once else MOST)
@@ -48,7 +48,7 @@ def restart(figures, stand):
 
 
 def replace(figures, stand):
-    """Of two instances one is killed and stays away."""
+    """Kills one of two instances for good."""
     title = f"{stand.name}, replaced"
     stand.feed(3_000_000)
     instances = [stand.start() for _ in range(2)]
@@ -57,17 +57,17 @@ def replace(figures, stand):
     instances[0].kill()
     killed = time.monotonic()
     stand.finish()
-    # Nobody takes over as soon as that; what is on its way does not come for so long.
+    # Nobody takes over that soon, and nothing stays in transit for that long.
     silent = [end - killed for begin, end in outputs.around(killed + 4) if end - begin > 2]
-    figures.tell(f"{title}: partitions that fell silent", len(silent), least=1)
+    figures.tell(f"{title}: partitions that stopped", len(silent), least=1)
     figures.tell(f"{title}: repeated by the kill", len(outputs.repeats), 0 if stand.once else MOST)
     figures.tell(f"{title}: seconds from the kill to their first new output", min(silent, default=0.0), 7)
-    figures.tell(f"{title}: seconds until there is one of each", max(silent, default=0.0))
+    figures.tell(f"{title}: seconds to the first new output of all", max(silent, default=0.0))
     stand.tell(figures, title)
 
 
 def owners(figures, broker, program, folder, minutes):
-    """What it gives back nobody is given, since it is not there to say so, nor gone."""
+    """Partitions that a killed static member was releasing: nobody gets them, because it is neither there nor gone."""
     for once in (False, True):
         stand = Stand(broker, program, folder / f"owners-{once}", once)
         stand.feed(2_500_000)
@@ -86,7 +86,7 @@ def owners(figures, broker, program, folder, minutes):
 
 
 def rebalances(figures, broker, program, folder, minutes):
-    """Each time that a member comes or goes is one at least."""
+    """Each join or leave causes at least one rebalance."""
     for once in (False, True):
         stand = Stand(broker, program, folder / f"rebalances-{once}", once)
         stand.feed(2_000_000)
@@ -95,11 +95,11 @@ def rebalances(figures, broker, program, folder, minutes):
             wait("partitions to be read", lambda: reads(members[1]))
             members[1].end_soon()
             if code := members[1].await_end():
-                raise Broken(f"a member that was to go ended with {code}")
+                raise Broken(f"a leaving member exited with {code}")
             members[1].start()
         left = stand.sent - stand.outputs.count
         stand.finish()
-        figures.tell(f"{stand.name}: events left after 50 have come and gone", left, least=1)
+        figures.tell(f"{stand.name}: events left after 50 have joined and left", left, least=1)
         figures.tell(f"{stand.name}: repeated", len(stand.outputs.repeats), 0)
         stand.tell(figures, stand.name)
 
@@ -113,7 +113,7 @@ def tells(instance, words):
 
 
 def outage(figures, broker, program, folder, minutes):
-    """All four at the same time."""
+    """Runs all four stands at once."""
     stands = [Stand(broker, program, folder / f"outage-{number}", number % 2 == 1) for number in range(4)]
     ways, probes = [], []
     for number, stand in enumerate(stands):
@@ -135,14 +135,14 @@ def outage(figures, broker, program, folder, minutes):
     restored = time.monotonic()
     for stand, probe, (count, ended, refusals) in zip(stands, probes, before):
         stand.finish(CAUGHT_UP)
-        figures.tell(f"{stand.name}: instances that ended meanwhile", ended, 0)
+        figures.tell(f"{stand.name}: instances that exited meanwhile", ended, 0)
         figures.tell(f"{stand.name}: events left at the end of the outage", stand.sent - count, least=1)
         figures.tell(f"{stand.name}: repeated", len(stand.outputs.repeats), 0 if stand.once else None)
-        figures.tell(f"{stand.name}: not ready by then, probes", refusals, least=1)
-        figures.tell(f"{stand.name}: not alive, probes", probe.dead, 0)
+        figures.tell(f"{stand.name}: failed readiness probes during the outage", refusals, least=1)
+        figures.tell(f"{stand.name}: failed liveness probes", probe.dead, 0)
         ready = max(0.0, probe.unready - restored)
         figures.tell(f"{stand.name}: seconds until it was ready", ready, STARTED if stand in stands[:2] else REJOINED)
-        figures.tell(f"{stand.name}: seconds until all was there", stand.outputs.latest - restored, CAUGHT_UP)
+        figures.tell(f"{stand.name}: seconds until all was published", stand.outputs.latest - restored, CAUGHT_UP)
         stand.tell(figures, stand.name)
 
 
@@ -154,7 +154,7 @@ def partitions(figures, broker, program, folder, minutes):
     stand.feed(1_000_000)
     stand.await_outputs(stand.sent - Outputs.HELD)
     memory = re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{instance.pid}/status").read())
-    figures.tell("MB of resident memory at most under load", int(memory[1]) / 1024, 400)
+    figures.tell("peak MB of resident memory under load", int(memory[1]) / 1024, 400)
     instance.end_soon()
     instance.await_end()
     for file in (stand.folder / "0").rglob("*.sqlite*"):
@@ -167,7 +167,7 @@ def partitions(figures, broker, program, folder, minutes):
 
 
 def slow(figures, broker, program, folder, minutes):
-    """For two minutes as seldom as they may, and for two minutes each second."""
+    """Clients send a byte every 20 s for two minutes, then one per second for two minutes."""
     stand = Stand(broker, program, folder / "slow", once=False)
     instance = stand.start()
     stand.settle()
@@ -177,13 +177,13 @@ def slow(figures, broker, program, folder, minutes):
         command = [sys.executable, ROOT / "deploy/running/slow.py", address, "120", str(interval)]
         said = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout
         answered, asked, slowest = map(int, re.findall(r"\d+", said))
-        figures.tell(f"a byte each {interval} s: probes without an answer", asked - answered, 0)
-        figures.tell(f"a byte each {interval} s: ms to the slowest answer", slowest, 999)
+        figures.tell(f"a byte every {interval} s: probes without an answer", asked - answered, 0)
+        figures.tell(f"a byte every {interval} s: ms to the slowest answer", slowest, 999)
     stand.finish()
 
 
 def served(instance):
-    """Seconds from the first partitions that it was given to the last that it began to read."""
+    """Seconds from the first assigned partitions to the last that the instance began to read."""
     wait("partitions to be read", lambda: reads(instance) and time.time() - instance.log.stat().st_mtime > 3)
     lines = [json.loads(line) for line in instance.lines()]
     at = lambda message: [datetime.datetime.fromisoformat(one["time"]) for one in lines if one["message"] == message]
