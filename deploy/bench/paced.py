@@ -1,30 +1,30 @@
-"""How long messages take at a rate that leaves the machine room."""
+"""Measures latency at a rate that leaves the machine spare capacity."""
 import json, os, shlex, subprocess, sys
 from workload import DATA, PROGRAM, ROOT, WORK
 
 sys.path.insert(0, str(ROOT / "deploy/running"))
 from processes import Broker, Broken, Process, place
 
-# In seconds; contacts are read meanwhile.
+# In seconds; contacts are read during the warm-up.
 WARMUP, MEASURED = 15, 10
 FLOOR = {"cmd": ["{work}/passthrough", "{bootstrap}", "{in}", "{out}", "{group}"], "group": "floor"}
 
 
 def client(bench):
-    """Publishes at a rate and says when what came of it was there."""
+    """Builds the client that publishes at a rate and reports when the outputs arrive."""
     program, source = WORK / "latency", (bench / "latency.c").read_text()
-    # Keys are placed as `load.c` and Java clients place them, and as the service does: a core's partitions are the same
-    # before and after it, so that its batches are whole.
+    # Keys get the same partitions as from `load.c`, Java clients and the service: a core's partitions are the same
+    # before and after it, so that its batches stay together.
     linger = 'set(k, "linger.ms", "0");'
     if linger not in source:
-        raise Broken(f"latency.c has no {linger} behind which its keys can be placed as the service places them")
+        raise Broken(f"latency.c has no {linger} after which the partitioner can be set")
     placed = source.replace(linger, linger + ' set(k, "partitioner", "murmur2_random");')
     subprocess.run(["cc", "-O2", "-x", "c", "-", "-o", program, "-lrdkafka", "-lpthread"], input=placed, text=True, check=True)
     return program
 
 
 def latency(program, broker, topics, spec, rate):
-    """Percentiles for one service, as the workload's runner wants it."""
+    """Returns the percentiles of one service, given in the format of the workload's runner."""
     with place("bench") as folder:
         server = Broker(shlex.split(broker) if broker else [PROGRAM, "broker"], topics)
         names = {"bootstrap": server.address, "data": DATA, "state": folder, "work": WORK, "group": spec["group"]}
@@ -37,12 +37,12 @@ def latency(program, broker, topics, spec, rate):
         words = [server.address, "w1-in", "w1-out", DATA / "events.bin", rate, MEASURED, WARMUP]
         result = subprocess.run([program, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         if result.returncode:
-            sys.exit(f"not every message came out at {rate} a second: {result.stdout.strip() or 'none'}")
+            sys.exit(f"not every message came out at {rate} per second: {result.stdout.strip() or 'none'}")
         return json.loads(result.stdout)
 
 
 def report(bench, broker, topics, specs, rate):
-    """`specs` by the names that are shown."""
+    """`specs` are keyed by display name."""
     program = client(bench)
     print(f"\nlatency at {rate} messages/s  p50 ms   p90 ms   p99 ms  p99.9 ms")
     for name, spec in specs.items():

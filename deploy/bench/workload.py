@@ -1,4 +1,4 @@
-"""The workload that the benches share: its files, an interpreter with the packages it needs, and the release build."""
+"""What the benchmarks share: the workload's files, an interpreter with its packages, and the release build."""
 import pathlib, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -8,13 +8,14 @@ PROGRAM = ROOT / ".build/release/pushmill"
 
 
 def add_folder(parser):
-    parser.add_argument("--bench", type=pathlib.Path, default=ROOT.parent / "shared/bench", help="workload and C loop")
+    parser.add_argument(
+        "--bench", type=pathlib.Path, default=ROOT.parent / "shared/bench", help="folder of the workload and the C loop")
 
 
 def prepare(bench):
-    """Builds the release, installs packages and makes the workload, each once; gives the interpreter."""
+    """Builds the release, installs packages and generates the workload, each once; returns the interpreter."""
     if not (bench / "run_w1.py").exists():
-        sys.exit(f"no workload in {bench}; name its folder with --bench")
+        sys.exit(f"no workload in {bench}: name its folder with --bench")
     WORK.mkdir(parents=True, exist_ok=True)
     subprocess.run(["swift", "build", "-c", "release", "--product", "pushmill"], cwd=ROOT, check=True)
     interpreter = WORK / "venv/bin/python"
@@ -29,7 +30,7 @@ def prepare(bench):
 
 
 def faults(rows):
-    """What makes a run's figures worthless: records not as they should be, or a bad end."""
+    """Yields what makes a run's figures worthless: wrong records or a failure at the end."""
     counts = ("lost", "dup", "unknown", "bad_key", "bad_headers", "bad_json", "bad_badge", "out_of_order", "rc")
     for row in rows:
         wrong = {name: row[name] for name in counts if row.get(name)}
