@@ -172,8 +172,7 @@ struct SBOMTests {
                 esac
                 """, to: "engine", mode: 0o700)
             let said = try Tool.run("DOCKER='\(engine)' '\(Self.deploy)/check-image' --no-build || true")
-            let what = label == "source" ? "where its source is" : "what its revision is"
-            expect(said, is: "check-image: it does not say \(what)\n")
+            expect(said, is: "check-image: the image has no \(label)\n")
         }
     }
 }
