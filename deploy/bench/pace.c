@@ -1,9 +1,8 @@
 // pace BOOTSTRAP IN OUT RATE SECONDS WARMUP_SECONDS DEADLINE_SECONDS EVERY URL
 //
-// Produces notifications to IN at RATE a second, of which one in EVERY has a media-url (URL with %ld for its number; 0
-// for none) and a key of its own, and reads OUT until all have come out. Prints what those of the time after the warm-up
-// took, as JSON: from the producer through the service to this consumer. A best-attempt is told by how much later than
-// the deadline it came.
+// Produces notifications to IN at RATE per second, of which one in EVERY (0: none) has its own key and a media-url (URL
+// with %ld for its number), and reads OUT until all have come out. Prints latencies after the warm-up as JSON: from the
+// producer through the service to this consumer. For a best-attempt it prints how much later than the deadline it came.
 // cc -O2 -o pace pace.c -lrdkafka -lpthread
 #include <librdkafka/rdkafka.h>
 #include <pthread.h>

@@ -71,7 +71,7 @@ extension Invocation {
         var status = stat()
         let isPipe = stat(path, &status) == 0 && [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
         if isPipe || InputFile.isStandardInput(path) {
-            throw .unreadableConfiguration("\(path): standard input or a pipe is read only at the start")
+            throw .unreadableConfiguration("\(path): the standard input or a pipe can be read only at the start")
         }
         return try configuration(path)
     }
