@@ -30,7 +30,7 @@ function row(table, cells, header) {
 
 function drawTotals() {
   const isSame = summary.changed + summary.new + summary.missing === 0;
-  find("verdict").textContent = isSame ? "All records are unchanged." : "Some records have changed.";
+  find("verdict").textContent = isSame ? "All records are the same." : "Some records differ.";
   for (const [name, label] of [["records", "records compared"], ["same", "the same"], ["changed", "changed"],
     ["new", "only after"], ["missing", "only before"]]) {
     const tile = element("div", undefined, "tile");
