@@ -118,7 +118,7 @@ extension EndToEnd {
                 let service = try scene.start(
                     ServiceConfiguration(stages: ["contact: { source: \"topic:\(topic)\", co-partitioned: true }"]))
                 try await service.wait(
-                    forLine: "\(topic) has 3 partitions and \(scene.input) has 2: a recipient's")
+                    forLine: "\(topic) has 3 partitions and \(scene.input) has 2, but they need the same")
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 #expect(service.lines(with: "serving partitions").isEmpty)
