@@ -204,7 +204,7 @@ struct KeyCommandTests {
             ("generate openssl", "64 pushmill: 'keys generate' needs --keys FILE"),
             ("generate aes-gcm --keys @k --alg dir", "64 pushmill: --alg ALG: expected A256GCM or A128GCM, found"),
             ("generate openssl --keys @k --enc A256GCM", "64 pushmill: --enc ENC is allowed only with dir"),
-            ("generate openssl --keys @bad", "78 pushmill: @bad: not a JWK Set: there is no array `keys`"),
+            ("generate openssl --keys @bad", "78 pushmill: @bad: not a JWK Set: `keys` is missing or not an array"),
             ("generate jwe --kid d --keys @keys.json", "78 pushmill: @keys.json: key 2: another key for dir"),
             ("generate openssl --keys @no/where", "70 pushmill: cannot create @no/where: No such file"),
             ("encrypt jwe", "64 pushmill: --keys FILE is missing"),
