@@ -24,7 +24,7 @@ package struct CatalogReader {
             var status = stat()
             if stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO {
                 // Opening it would wait for a writer, maybe forever.
-                reader.problems.append(CatalogProblem(file: file.path, message: "is a pipe, and no file"))
+                reader.problems.append(CatalogProblem(file: file.path, message: "is a pipe, not a file"))
                 continue
             }
             do throws(FileUnreadable) {

@@ -235,7 +235,7 @@ enum ReservedProperties {
         Rule(
             names: ["test.mock.num.brokers"], allowed: ["0"],
             reason: "each client would get its own broker; bootstrap.servers: embedded starts one for both"),
-        // librdkafka 2.0.2 crashes in every client that uses it. Also, errors quote `sasl.oauthbearer.config`, and probes show them.
+        // librdkafka 2.0.2 does, in every client. And errors, which probes show, quote `sasl.oauthbearer.config`.
         Rule(
             names: ["enable.sasl.oauthbearer.unsecure.jwt"], allowed: no,
             reason: "librdkafka crashes when it renews such a token"),

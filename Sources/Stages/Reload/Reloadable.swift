@@ -100,7 +100,7 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
         guard let isAgain else { return .unchanged }
         do {
             // All files share this thread, which a pipe would block.
-            if let pipe = seen.pipe { throw FileFailure(path: pipe, what: "a pipe is read at the start alone") }
+            if let pipe = seen.pipe { throw FileFailure(path: pipe, what: "a pipe can be read only at the start") }
             let before = value
             let value = try read(path, before)
             for lane in lanes { lane.value.withLock { $0 = value } }
