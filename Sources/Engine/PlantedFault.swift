@@ -1,5 +1,5 @@
-/// Faults that can be planted in a simulation build, one at a time, to prove that the simulation finds them. Other
-/// builds contain neither the faults nor the code that asks for them.
+/// Faults that can be planted in debug and simulation builds, one at a time, to prove that the simulation finds them.
+/// Release builds contain neither the faults nor the code that asks for them.
 package enum PlantedFault: String, CaseIterable, Sendable {
     /// A record is done as soon as its output is published.
     case commitBeforeAcknowledgement

@@ -18,7 +18,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         case seeking(Int64, again: Instant)
         case running
         /// Not read: offsets done beyond a hanging record would not fit into a commit, too many wait behind one, or its
-        /// changelog does not answer or must be reread. Goes on at the ledger's next offset when this one has room.
+        /// changelog does not answer or must be reread. Goes on at the ledger's next offset once this offset has room.
         case stalled(Int64)
         /// No more of its records are taken. It is given back with its revocation.
         case draining

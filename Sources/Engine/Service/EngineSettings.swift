@@ -94,6 +94,7 @@ package struct ShardSettings: Sendable {
     /// Where a partition begins if nothing is committed of it.
     package enum Reset: Sendable { case earliest, latest, error }
 
+    // These defaults are for tests: the service sets its own.
     package var isTransactional = false
     /// A stage of the chain keeps counts, which are restored before a partition is read.
     package var counts = false
@@ -107,7 +108,9 @@ package struct ShardSettings: Sendable {
     /// The maximum number of characters in a commit's metadata.
     package var metadataLimit = OffsetMetadata.limit
     package var checkpointInterval = Duration.milliseconds(20)
+    /// How long revoked partitions may finish what is in flight.
     package var drain = Duration.seconds(5)
+    /// How long a shutdown may take, commits included.
     package var shutdownGrace = Duration.seconds(25)
     package var sessionTimeout = Duration.seconds(45)
     /// Bytes for the accounts in memory.

@@ -20,7 +20,7 @@ package final class GroupConsumer {
     private(set) var owners: OwnerWatch?
     private let signal: WakeSignal
     private let topics = TopicNumbers()
-    /// Each record in the queue has been reported by its watch, or will be.
+    /// The queue was found empty: the next record wakes the signal.
     @exclusivity(unchecked) private var isDrained = false
     private var leaving: OpaquePointer?
     private let waker: FetchWaker
@@ -32,7 +32,7 @@ package final class GroupConsumer {
 
     var sinks: ClientSinks { client.sinks }
 
-    /// The delivery guarantees rest on these. An offset that the log does not hold is an event, never a jump.
+    /// The delivery guarantees rest on these. An offset that the log does not hold becomes an event.
     package static let fixed: [(name: String, value: String)] = [
         ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
         ("partition.assignment.strategy", "cooperative-sticky"), ("isolation.level", "read_committed"),

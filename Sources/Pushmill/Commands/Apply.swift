@@ -9,8 +9,8 @@ extension Command {
             Reads a payload from standard input and prints the payload that would be
             published; the outcome goes to standard error. Exits with 65 if it would be a
             dead letter. With --lines, reads and writes records in the format of kcat -J,
-            one per line, dead letters included; each record's timestamp is the current
-            time.
+            one per line, dead letters included; the chain's clock shows each record's own
+            timestamp.
 
             Badges are counted in memory, from 0 or from --badges. Nothing that the
             configuration names is written.

@@ -146,9 +146,9 @@ extension Command {
             INPUT is a capture or topic:NAME. The result of each record is compared with the
             baseline: a golden capture, or topic:NAME for recorded outputs (several, if dead
             letters have their own topic), matched by pushmill-source. Nothing outside is
-            changed. Each record's timestamp is the current time, and no deadline expires
-            except those recorded in the baseline (--deadlines recorded). One of INPUT,
-            --config, --baseline and --badges may be '-', standard input.
+            changed. The chain's clock shows each record's own timestamp, and no deadline
+            expires except those recorded in the baseline (--deadlines recorded). One of
+            INPUT, --config, --baseline and --badges may be '-', standard input.
 
             Exits with 0 if nothing differs, with 1 if something does, and with 65 if
             something cannot be read. --update writes the results to the golden capture.

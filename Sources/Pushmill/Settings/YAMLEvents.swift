@@ -60,9 +60,19 @@ struct YAMLEvents: ~Copyable {
                 message += " that starts on line \(failed.context_mark.line + 1)"
             }
         }
+        if failed.error == YAML_SCANNER_ERROR, isIndentedByTab(failed.problem_mark) {
+            message = "a tab cannot indent a line in YAML: use spaces"
+        }
         let place =
             failed.error == YAML_READER_ERROR ? place(ofByte: failed.problem_offset) : place(failed.problem_mark)
         return SettingProblem(place: place, path: "", message: message)
+    }
+
+    private func isIndentedByTab(_ mark: yaml_mark_t) -> Bool {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: mark.line + 1, omittingEmptySubsequences: false)
+        guard mark.line < lines.count else { return false }
+        let indent = lines[mark.line].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        return mark.column < indent.count && indent.dropFirst(mark.column).first == UInt8(ascii: "\t")
     }
 
     /// libyaml's reader fails before lines are counted, and knows only an offset.

@@ -44,7 +44,9 @@ struct YAMLDocumentTests {
         "Invalid YAML is reported with its place",
         arguments: [
             ("a: b: c\n", "1:5: mapping values are not allowed in this context"),
-            ("a:\n\t- b\n", "2:1: found character that cannot start any token while scanning for the next token"),
+            ("a:\n\t- b\n", "2:1: a tab cannot indent a line in YAML: use spaces"),
+            ("a:\n  \tb: 1\n", "2:3: a tab cannot indent a line in YAML: use spaces"),
+            ("a: @b\n", "1:4: found character that cannot start any token while scanning for the next token"),
             (
                 "a: [1, 2\nb: 3\n",
                 "2:2: did not find expected ',' or ']' while parsing a flow sequence that starts on line 1"

@@ -20,8 +20,8 @@ struct Arguments {
 
     static let usage = """
         usage: simulate [--seconds N] [--seed S] [--runs N] [--jobs N] [--faults N] [--events N]
-                        [--fault NAME] [--history] [--teeth]
-        faults: \(PlantedFault.allCases.map(\.rawValue).joined(separator: " "))
+                        [--plant NAME] [--history] [--teeth]
+        planted faults: \(PlantedFault.allCases.map(\.rawValue).joined(separator: " "))
         """
 
     init(_ words: some Sequence<String>) {
@@ -35,7 +35,7 @@ struct Arguments {
             case "--faults": faults = Self.number(words.next())
             case "--events": events = max(4, Self.number(words.next()))
             case "--stride": stride = Self.number(words.next())
-            case "--fault":
+            case "--plant":
                 guard let fault = words.next().flatMap(PlantedFault.init(rawValue:)) else { Self.fail() }
                 self.fault = fault
             case "--history": showsHistory = true

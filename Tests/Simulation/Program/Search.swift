@@ -50,7 +50,7 @@ struct Search {
 
     private func options(_ fault: PlantedFault?) -> [String] {
         ["--faults", "\(arguments.faults)", "--events", "\(arguments.events)"]
-            + (fault.map { ["--fault", $0.rawValue] } ?? [])
+            + (fault.map { ["--plant", $0.rawValue] } ?? [])
     }
 
     private struct Result {

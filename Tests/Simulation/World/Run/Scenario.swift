@@ -169,6 +169,8 @@ package struct Scenario: Sendable {
         }
     }
 
+    /// A new fault draws from its own `Dice` (`seed ^ constant`), never from an existing one: every known seed would
+    /// otherwise play another run.
     private mutating func makeFaults(_ count: Int, _ dice: inout Dice) {
         for _ in 0..<count {
             let time = UInt64.milliseconds(300) + UInt64(dice.below(Int(UInt64.seconds(9))))
