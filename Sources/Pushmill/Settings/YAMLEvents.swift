@@ -69,7 +69,7 @@ struct YAMLEvents: ~Copyable {
     }
 
     private func isIndentedByTab(_ mark: yaml_mark_t) -> Bool {
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: mark.line + 1, omittingEmptySubsequences: false)
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard mark.line < lines.count else { return false }
         let indent = lines[mark.line].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         return mark.column < indent.count && indent.dropFirst(mark.column).first == UInt8(ascii: "\t")
