@@ -75,7 +75,7 @@ struct Checkpoint {
     private var wanted: UInt32 = 0
     private var hasFailed = false
     /// When the first commit after the last accepted one was made; nil if there is none.
-    private var failsSince: Instant?
+    private var unacceptedSince: Instant?
     private var toldAt = Instant.past
     private var begun = Instant.past
     /// Transactions aborted in a row.
@@ -92,11 +92,11 @@ struct Checkpoint {
     var takesOutputs: Bool { !isTransactional || state == .open }
 
     /// The group has accepted no commit for so long that messages stop waiting for one.
-    func isLate(_ now: Instant) -> Bool { failsSince.map { now > $0 + Self.failurePatience } ?? false }
+    func isLate(_ now: Instant) -> Bool { unacceptedSince.map { now > $0 + Self.failurePatience } ?? false }
 
     /// The group has put off commits for `retryPatience` and accepted none. True at most once in that time.
     mutating func isOverdue(_ now: Instant) -> Bool {
-        guard let failsSince, now >= max(failsSince, toldAt) + Self.retryPatience else { return false }
+        guard let unacceptedSince, now >= max(unacceptedSince, toldAt) + Self.retryPatience else { return false }
         toldAt = now
         return true
     }
@@ -134,7 +134,7 @@ struct Checkpoint {
             guard now >= due || isWanted else { return .none }
             number &+= 1
             begun = now
-            failsSince = failsSince ?? now
+            unacceptedSince = unacceptedSince ?? now
             state = .committing(until: now + patience)
             return .commit
         case .committing(let until):
@@ -187,7 +187,7 @@ struct Checkpoint {
         if now < begun + Self.answerPatience.least { patience = Self.answerPatience.least }
         switch outcome {
         case .accepted, .partly:
-            failsSince = nil
+            unacceptedSince = nil
             ended = number
             due = max(begun + interval, now)
         case .retry: due = now + Self.retryDelay
