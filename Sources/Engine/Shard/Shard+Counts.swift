@@ -30,7 +30,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// The state of the entry's account; nil if the disk cannot be read.
-    mutating func state(of entry: UInt32) -> CountState? {
+    mutating func countState(of entry: UInt32) -> CountState? {
         let (index, account) = (entries[entry].partition, entries[entry].account)
         if let state = partitions[index].counts?.value.state(of: account) { return state }
         partitions[index].counts?.value.want(account)
@@ -42,7 +42,7 @@ extension Shard where Ports: ~Copyable {
     mutating func count(_ entry: UInt32) -> Bool {
         guard let operation = entries[entry].operation else { return true }
         entries[entry].operation = nil
-        guard let state = state(of: entry) else { return false }
+        guard let state = countState(of: entry) else { return false }
         let (index, account) = (entries[entry].partition, entries[entry].account)
         let counted = CountState(
             count: operation.applied(to: state.count), incarnation: partitions[index].incarnation,

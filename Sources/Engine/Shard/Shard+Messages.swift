@@ -246,7 +246,7 @@ extension Shard where Ports: ~Copyable {
         var count: Int32?
         if entries[entry].hasAccount {
             // While the message waited for its key, its account may have been evicted from memory.
-            guard let state = state(of: entry) else { return failDisk(of: index) }
+            guard let state = countState(of: entry) else { return failDisk(of: index) }
             count = state.count
             let event = CountState(
                 count: 0, incarnation: partitions[index].incarnation, offset: entries[entry].offset)
