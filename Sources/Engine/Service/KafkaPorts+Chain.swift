@@ -103,7 +103,7 @@ extension KafkaPorts {
             if verdict.destination == .nowhere { counters.dropped.add() }
             countStages(hasWaited: hasWaited)
             return .ended(verdict.destination, current.badgeOperation)
-        case .waiting(let until): return .suspended(until: until)
+        case .notDue(let until): return .suspended(until: until)
         case .suspended(let until, let work):
             pool.start(work)
             return .suspended(until: until)

@@ -3,10 +3,10 @@ import PushmillPayload
 /// Runs the stages one after another, and ends messages whose time is up. All of it runs on the thread that has the
 /// delivery.
 extension Chain {
-    /// Takes the result of a waiting delivery's stage, if it has ended, and goes on. Nil if it has not: the stage that
-    /// ended belonged to an earlier use of the delivery.
+    /// Takes the result of a suspended delivery's stage, if it has ended, and goes on. Nil if it has not: the stage
+    /// that ended belonged to an earlier use of the delivery.
     public func resume(_ delivery: Delivery, now: Instant) -> Step? {
-        guard case .waiting(let work) = delivery.phase, let ended = work.takeEnd() else { return nil }
+        guard case .suspended(let work) = delivery.phase, let ended = work.takeEnd() else { return nil }
         delivery.phase = .ended
         let result: StageResult
         switch ended.result {
@@ -25,12 +25,12 @@ extension Chain {
         return runStages(delivery, &delivery.content, now: now)
     }
 
-    /// To be called at a waiting delivery's `nextWakeUp`. If its stage has ended by now, the result counts. A stage
+    /// To be called at a suspended delivery's `nextWakeUp`. If its stage has ended by now, the result counts. A stage
     /// that still runs is abandoned: its task is canceled, and its result is dropped.
     public func expire(_ delivery: Delivery, now: Instant) -> Step {
-        guard case .waiting(let work) = delivery.phase else { preconditionFailure("no stage of this delivery runs") }
+        guard case .suspended(let work) = delivery.phase else { preconditionFailure("no stage of this delivery runs") }
         if let step = resume(delivery, now: now) { return step }
-        guard now >= delivery.nextWakeUp else { return .waiting(until: delivery.nextWakeUp) }
+        guard now >= delivery.nextWakeUp else { return .notDue(until: delivery.nextWakeUp) }
         guard work.abandon() else {
             // The stage ended between the two checks.
             return expire(delivery, now: now)
@@ -45,7 +45,7 @@ extension Chain {
 
     /// Gives up the delivery. Its stage, if one runs, is canceled and its result dropped.
     public func abandon(_ delivery: Delivery) {
-        guard case .waiting(let work) = delivery.phase else { return }
+        guard case .suspended(let work) = delivery.phase else { return }
         delivery.phase = .ended
         if work.abandon() { observer?.stageAbandoned(delivery.stageIndex, isLate: false) }
     }
@@ -145,7 +145,7 @@ extension Chain {
         var context = context
         context.limit = delivery.nextWakeUp
         let work = StageWork(delivery.tag, content, context, begin: now)
-        delivery.phase = .waiting(work)
+        delivery.phase = .suspended(work)
         return .suspended(until: delivery.nextWakeUp, work)
     }
 

@@ -23,7 +23,7 @@ public final class Chain: Sendable {
         /// at the given time. The delivery has copied the record's bytes, so the caller may release the record.
         case suspended(until: Instant, StageWork)
         /// `expire` was called too early; call it again at the given time.
-        case waiting(until: Instant)
+        case notDue(until: Instant)
     }
 
     /// Logs a stage's line about one message.

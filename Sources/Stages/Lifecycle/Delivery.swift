@@ -6,7 +6,7 @@ public final class Delivery {
     enum Phase {
         case clear
         /// A stage runs on the pool.
-        case waiting(StageWork)
+        case suspended(StageWork)
         case ended
     }
 
@@ -77,7 +77,7 @@ public final class Delivery {
     /// Makes the delivery ready for another message. Not inlined for the same reason as `InputRecord.fill`.
     @inline(never)
     public func clear() {
-        if case .waiting = phase { preconditionFailure("a delivery is abandoned before it is cleared") }
+        if case .suspended = phase { preconditionFailure("a delivery is abandoned before it is cleared") }
         phase = .clear
         // A stage that is still running, or has kept its context, may still read the old record.
         if isKnownUniquelyReferenced(&shown.record) { record.clear() } else { shown.record = InputRecord() }

@@ -41,7 +41,7 @@ package actor Rehearsal {
             switch step {
             case .ended(let verdict): return verdict
             case .suspended(let limit, let work): await wait(until: limit, for: work)
-            case .waiting(let limit): await wait(until: limit)
+            case .notDue(let limit): await wait(until: limit)
             }
             step = chain.expire(delivery, now: chain.time.now)
         }

@@ -62,11 +62,11 @@ extension Chain.Step {
     var limit: Instant? {
         switch self {
         case .ended: nil
-        case .suspended(let limit, _), .waiting(let limit): limit
+        case .suspended(let limit, _), .notDue(let limit): limit
         }
     }
 
-    var isWaiting: Bool {
-        if case .waiting = self { true } else { false }
+    var isNotDue: Bool {
+        if case .notDue = self { true } else { false }
     }
 }
