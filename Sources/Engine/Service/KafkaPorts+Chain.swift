@@ -70,9 +70,9 @@ extension KafkaPorts {
         return take(step, of: delivery, entry)
     }
 
-    mutating func expire(entry: Int, now: Instant) -> ChainStep {
+    mutating func wakeUp(entry: Int, now: Instant) -> ChainStep {
         guard let delivery = suspended[entry] else { return .suspended(until: .never) }
-        return take(environment.chain.expire(delivery, now: now), of: delivery, entry)
+        return take(environment.chain.wakeUp(delivery, now: now), of: delivery, entry)
     }
 
     mutating func abandon(entry: Int) {

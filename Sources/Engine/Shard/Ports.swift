@@ -78,7 +78,7 @@ package protocol ShardPorts: ~Copyable {
 
     /// Runs the message, which has waited since `taken`. `count` is the count of its account; if `isCounted`, the count
     /// already includes the message and is shown unchanged. A message that has ended stays current until the next
-    /// `begin`, `resume` or `expire`.
+    /// `begin`, `resume` or `wakeUp`.
     mutating func begin(
         _ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep
@@ -93,7 +93,7 @@ package protocol ShardPorts: ~Copyable {
     mutating func resume(entry: Int, now: Instant) -> ChainStep?
 
     /// The wake-up of a suspended entry is due: abandons its stage, unless it is too early for that.
-    mutating func expire(entry: Int, now: Instant) -> ChainStep
+    mutating func wakeUp(entry: Int, now: Instant) -> ChainStep
 
     /// Drops a suspended entry; its stage is canceled.
     mutating func abandon(entry: Int)
@@ -180,7 +180,7 @@ package protocol LentMessage {
 package enum ChainStep {
     /// The operation is what the message does to its account's count.
     case ended(Verdict.Destination, BadgeOperation? = nil)
-    /// A stage runs on the pool; the message's bytes were copied. The caller calls `expire` at that time.
+    /// A stage runs on the pool; the message's bytes were copied. The caller calls `wakeUp` at that time.
     case suspended(until: Instant)
 }
 

@@ -27,13 +27,13 @@ extension Chain {
 
     /// To be called at a suspended delivery's `nextWakeUp`. If its stage has ended by now, the result counts. A stage
     /// that still runs is abandoned: its task is canceled, and its result is dropped.
-    public func expire(_ delivery: Delivery, now: Instant) -> Step {
+    public func wakeUp(_ delivery: Delivery, now: Instant) -> Step {
         guard case .suspended(let work) = delivery.phase else { preconditionFailure("no stage of this delivery runs") }
         if let step = resume(delivery, now: now) { return step }
         guard now >= delivery.nextWakeUp else { return .notDue(until: delivery.nextWakeUp) }
         guard work.abandon() else {
             // The stage ended between the two checks.
-            return expire(delivery, now: now)
+            return wakeUp(delivery, now: now)
         }
         delivery.phase = .ended
         observer?.stageAbandoned(delivery.stageIndex, isLate: true)

@@ -19,10 +19,10 @@ public final class Chain: Sendable {
 
     public enum Step: Sendable {
         case ended(Verdict)
-        /// A stage may wait: the caller starts its work on a pool, calls `resume` when the work has ended, and `expire`
+        /// A stage may wait: the caller starts its work on a pool, calls `resume` when the work has ended, and `wakeUp`
         /// at the given time. The delivery has copied the record's bytes, so the caller may release the record.
         case suspended(until: Instant, StageWork)
-        /// `expire` was called too early; call it again at the given time.
+        /// `wakeUp` was called too early; call it again at the given time.
         case notDue(until: Instant)
     }
 

@@ -43,7 +43,7 @@ package actor Rehearsal {
             case .suspended(let limit, let work): await wait(until: limit, for: work)
             case .notDue(let limit): await wait(until: limit)
             }
-            step = chain.expire(delivery, now: chain.time.now)
+            step = chain.wakeUp(delivery, now: chain.time.now)
         }
     }
 

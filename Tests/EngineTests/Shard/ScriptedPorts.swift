@@ -35,7 +35,7 @@ final class ScriptedPorts: ShardPorts {
         case commit([Position], number: UInt32)
         case leave
         case begin(offset: Int64, count: Int32?, isCounted: Bool)
-        case expire(entry: Int)
+        case wakeUp(entry: Int)
         case abandon(entry: Int)
         case publish(Output)
         case publishChange(key: String, value: String, timestamp: Int64)
@@ -197,8 +197,8 @@ final class ScriptedPorts: ShardPorts {
 
     func resume(entry: Int, now: Instant) -> ChainStep? { end(entry) }
 
-    func expire(entry: Int, now: Instant) -> ChainStep {
-        calls.append(.expire(entry: entry))
+    func wakeUp(entry: Int, now: Instant) -> ChainStep {
+        calls.append(.wakeUp(entry: entry))
         return end(entry) ?? .suspended(until: .never)
     }
 

@@ -364,7 +364,7 @@ struct ShardMessageTests {
         expect(shard.published(), is: [0])
         shard.acknowledge()
         let calls = shard.callsOfTurn(after: .seconds(1))
-        #expect(!calls.contains { if case .expire = $0 { true } else { false } })
+        #expect(!calls.contains { if case .wakeUp = $0 { true } else { false } })
         // The next message has the entry that the first one had.
         shard.deliver()
         shard.turn()

@@ -146,7 +146,7 @@ struct ShardRebalanceTests {
         expect(shard.ports.released.sorted(), is: [0, 0, 2])
         // Its stage is not abandoned once more either.
         let calls = shard.callsOfTurn(after: .seconds(60))
-        #expect(!calls.contains { if case .expire = $0 { true } else { false } })
+        #expect(!calls.contains { if case .wakeUp = $0 { true } else { false } })
     }
 
     @Test("A message that waits for the key of a dropped one continues", arguments: [false, true])

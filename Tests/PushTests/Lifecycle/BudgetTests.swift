@@ -42,8 +42,8 @@ struct BudgetTests {
         await began.wait()
         expect(step.limit, is: Instant(nanoseconds: 11_000_000_000))
         expect(delivery.nextWakeUp, is: step.limit)
-        #expect(chain.expire(delivery, now: Instant(nanoseconds: 10_999_999_999)).isNotDue)
-        let verdict = try #require(chain.expire(delivery, now: Instant(nanoseconds: 11_000_000_000)).verdict)
+        #expect(chain.wakeUp(delivery, now: Instant(nanoseconds: 10_999_999_999)).isNotDue)
+        let verdict = try #require(chain.wakeUp(delivery, now: Instant(nanoseconds: 11_000_000_000)).verdict)
         let published = Published(verdict, delivery)
         expect(published.outcome, is: .modified)
         expect(published.value, is: Message.text.replacing("Hello", with: "Helloaw?b"))
@@ -68,7 +68,7 @@ struct BudgetTests {
         let late = Task { await work.run() }
         await first.began.wait()
         time.advance(by: .seconds(1))
-        let step = chain.expire(delivery, now: time.now)
+        let step = chain.wakeUp(delivery, now: time.now)
         expect(step.limit, is: Instant(nanoseconds: 6_000_000_000))
         let next = try #require(step.work)
         let run = Task { await next.run() }
@@ -92,7 +92,7 @@ struct BudgetTests {
         let late = Task { await work.run() }
         await began.wait()
         expect(step.limit, is: Instant(nanoseconds: 30_000_000_000))
-        expect(chain.expire(delivery, now: delivery.nextWakeUp).verdict, is: Verdict(.bestAttempt))
+        expect(chain.wakeUp(delivery, now: delivery.nextWakeUp).verdict, is: Verdict(.bestAttempt))
         release.open()
         await expect(late.value, is: false)
     }
@@ -158,7 +158,7 @@ struct BudgetTests {
         let work = try #require(step.work)
         let late = Task { await work.run() }
         await began.wait()
-        _ = try #require(chain.expire(delivery, now: delivery.nextWakeUp).verdict)
+        _ = try #require(chain.wakeUp(delivery, now: delivery.nextWakeUp).verdict)
         // The deadline is 30 s.
         expect(observer.events, is: ["0 abandoned", "0 note \(min(budget, 30) * 1_000_000_000)"])
         release.open()

@@ -48,7 +48,7 @@ struct DeadlineTests {
         let delivery = Delivery()
         let (run, limit) = try await start(chain, delivery)
         expect(limit, is: deadline)
-        let early = chain.expire(delivery, now: Instant(nanoseconds: 29_999_999_999))
+        let early = chain.wakeUp(delivery, now: Instant(nanoseconds: 29_999_999_999))
         #expect(early.isNotDue)
         expect(early.limit, is: deadline)
         #expect(chain.resume(delivery, now: .past) == nil)
@@ -67,7 +67,7 @@ struct DeadlineTests {
         ])
         let delivery = Delivery()
         let (run, _) = try await start(chain, delivery)
-        let verdict = try #require(chain.expire(delivery, now: deadline).verdict)
+        let verdict = try #require(chain.wakeUp(delivery, now: deadline).verdict)
         let published = Published(verdict, delivery)
         expect(published.outcome, is: .bestAttempt)
         expect(
@@ -90,7 +90,7 @@ struct DeadlineTests {
         let chain = chain([ChainLink(hanging)])
         let delivery = Delivery()
         let (run, _) = try await start(chain, delivery)
-        expect(chain.expire(delivery, now: deadline).verdict, is: Verdict(.bestAttempt))
+        expect(chain.wakeUp(delivery, now: deadline).verdict, is: Verdict(.bestAttempt))
         #expect(chain.resume(delivery, now: deadline) == nil)
         delivery.clear()
         release.open()
@@ -105,7 +105,7 @@ struct DeadlineTests {
         time.advance(by: .seconds(30))
         release.open()
         #expect(await run.value)
-        let verdict = try #require(chain.expire(delivery, now: time.now).verdict)
+        let verdict = try #require(chain.wakeUp(delivery, now: time.now).verdict)
         expect(verdict.outcome, is: .modified)
         expect(Published(verdict, delivery).value, is: Message.text.replacing("Hello", with: "too lateb"))
         #expect(chain.resume(delivery, now: time.now) == nil)
@@ -133,7 +133,7 @@ struct DeadlineTests {
                 }
             })
         await began.wait()
-        expect(chain.expire(delivery, now: deadline).verdict, is: Verdict(.bestAttempt))
+        expect(chain.wakeUp(delivery, now: deadline).verdict, is: Verdict(.bestAttempt))
         await ended.wait()
         await expect(run.value, is: false)
         // The stage's thread may report before the thread that abandons the stage.
@@ -214,7 +214,7 @@ struct DeadlineTests {
         let chain = chain([ChainLink(hanging)])
         let delivery = Delivery()
         let work = try #require(Message().begin(chain, delivery).work)
-        expect(chain.expire(delivery, now: deadline).verdict?.outcome, is: .bestAttempt)
+        expect(chain.wakeUp(delivery, now: deadline).verdict?.outcome, is: .bestAttempt)
         await expect(work.run(), is: false)
         expect(observer.events, is: ["0 abandoned", "0 expired", "0 came late"])
     }
@@ -224,7 +224,7 @@ struct DeadlineTests {
         let chain = chain([ChainLink(hanging)])
         let delivery = Delivery()
         let work = try #require(Message().begin(chain, delivery).work)
-        _ = chain.expire(delivery, now: deadline)
+        _ = chain.wakeUp(delivery, now: deadline)
         let task = Task { [release] in
             await release.wait()
             #expect(Task.isCancelled)

@@ -63,7 +63,7 @@ struct RaceTests {
                 for tag in ended.withLock({ ended in ended.swapped(for: []) }) {
                     publish(chain.resume(deliveries[tag], now: .past)?.verdict, tag)
                 }
-                if verdicts[number] == nil { publish(chain.expire(deliveries[number], now: deadline).verdict, number) }
+                if verdicts[number] == nil { publish(chain.wakeUp(deliveries[number], now: deadline).verdict, number) }
             }
             await opening.value
             await observer.waitForAbandoned()

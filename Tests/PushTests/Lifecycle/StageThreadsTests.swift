@@ -116,7 +116,7 @@ struct StageThreadsTests {
         StagePool(on: StageThreads(usual: 1, limit: 1)) { _ in Issue.record("its end was posted") }.start(work)
         var iterator = begins.makeAsyncIterator()
         await iterator.next()
-        let verdict = try #require(chain.expire(delivery, now: delivery.deadline).verdict)
+        let verdict = try #require(chain.wakeUp(delivery, now: delivery.deadline).verdict)
         expect(Published(verdict, delivery).value, is: Message.text)
         release.signal()
     }
@@ -130,7 +130,7 @@ struct StageThreadsTests {
         let delivery = Delivery()
         let work = try #require(Message().begin(chain, delivery).work)
         let record = ObjectIdentifier(delivery.record)
-        _ = chain.expire(delivery, now: delivery.deadline)
+        _ = chain.wakeUp(delivery, now: delivery.deadline)
         // The delivery reuses its record unless something else holds it.
         delivery.clear()
         expect(ObjectIdentifier(delivery.record), is: record)

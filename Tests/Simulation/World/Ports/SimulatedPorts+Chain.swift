@@ -107,7 +107,7 @@ extension SimulatedPorts {
         return end(entry, suspension)
     }
 
-    package func expire(entry: Int, now: Instant) -> ChainStep {
+    package func wakeUp(entry: Int, now: Instant) -> ChainStep {
         guard suspensions.indices.contains(entry), let suspension = suspensions[entry] else {
             witness.broken("entry \(entry) expires and is not suspended", by: self)
             return .ended(.nowhere)
