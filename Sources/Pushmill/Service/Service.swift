@@ -73,7 +73,7 @@ final class Service: Sendable {
             settings.shard.counts = true
         }
         if let broker { try Self.createTopics(settings, at: broker) }
-        state = copy == nil && chain.counts ? try Self.state(configuration, .alone, log) : copy
+        state = copy == nil && chain.hasCountingStage ? try Self.state(configuration, .alone, log) : copy
         let handle = EngineHandle()
         admin = try AdminPages(
             configuration: configuration, registry: registry, log: log, engine: handle, watcher: watcher,

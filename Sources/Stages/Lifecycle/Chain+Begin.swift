@@ -31,10 +31,10 @@ extension Chain {
         delivery.phase = .ended
         delivery.isCounted = isCounted
         let record = delivery.record
-        let latestTurn = taken.advanced(nanoseconds: patience)
+        let latestTurn = taken.advanced(nanoseconds: deadlineNanoseconds)
         // A message whose turn comes too late has a deadline in the past, which `gate` sees.
-        let deadline = now < latestTurn ? now.advanced(nanoseconds: patience) : latestTurn
-        if let verdict = read(delivery, record, deadline, wallClock: wallClock, count: counts ? count : nil) {
+        let deadline = now < latestTurn ? now.advanced(nanoseconds: deadlineNanoseconds) : latestTurn
+        if let verdict = read(delivery, record, deadline, wallClock: wallClock, count: hasCountingStage ? count : nil) {
             return .ended(verdict)
         }
         return begin(delivery, record, &delivery.content, now: now)
@@ -97,14 +97,14 @@ extension Chain {
         let showsText = content.hasAlertText
         let isOpen = showsText && content.isMutable
         if isOpen, !isExpired { return now < delivery.deadline ? nil : lastChance(delivery, &content) }
-        if counts, !showsText, content.badge == 0 { count(delivery, &content, isClearing: true) }
+        if hasCountingStage, !showsText, content.badge == 0 { count(delivery, &content, isClearing: true) }
         if isOpen { count(delivery, &content, isClearing: false) }
         return publishAsItCame(delivery, &content, isExpired ? .expired : .passed)
     }
 
     /// Counts payloads that the stages do not see otherwise: clearing pushes, expired messages and originals.
     func count(_ delivery: Delivery, _ content: inout NotificationContent, isClearing: Bool) {
-        guard counts else { return }
+        guard hasCountingStage else { return }
         var context = context(delivery)
         for (index, link) in links.enumerated() {
             guard let stage = link.counting, link.applies(to: content, delivery) else { continue }

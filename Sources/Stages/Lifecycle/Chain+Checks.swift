@@ -70,7 +70,7 @@ extension Chain {
     }
 
     private func hasCounted(_ delivery: Delivery) -> Bool {
-        guard counts else { return false }
+        guard hasCountingStage else { return false }
         return links.indices.contains { index in
             guard links[index].counting != nil else { return false }
             switch delivery.results[index] {

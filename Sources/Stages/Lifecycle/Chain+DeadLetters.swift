@@ -25,7 +25,7 @@ extension Chain {
         put("pushmill.error.partition") { $0.append(decimal: record.source.partition) }
         put("pushmill.error.offset") { $0.append(decimal: record.source.offset) }
         put("pushmill.error.attempt") { $0.append(decimal: record.attempt.addingReportingOverflow(1).partialValue) }
-        if counted, counts { put(KnownHeader.counted.name) { $0.append("true") } }
+        if counted, hasCountingStage { put(KnownHeader.counted.name) { $0.append("true") } }
         return Verdict(.deadLetter, to: .deadLetters, reason)
     }
 

@@ -34,13 +34,13 @@ public final class Chain: Sendable {
     /// `links` without reference counting, which every message would pay for.
     let unownedLinks: [Unmanaged<ChainLink>]
     let settings: Settings
-    /// The settings' deadline, in nanoseconds.
-    let patience: UInt64
+    /// The settings' deadline.
+    let deadlineNanoseconds: UInt64
     let time: TimeSource
     let observer: (any ChainObserver)?
     let log: Log
-    /// Whether a stage counts; then `begin` needs the counts of accounts.
-    public let counts: Bool
+    /// If true, `begin` needs the counts of accounts.
+    public let hasCountingStage: Bool
 
     /// The stage that can prefetch what it will look up.
     private let contact: ContactStage?
@@ -58,11 +58,11 @@ public final class Chain: Sendable {
         self.links = links
         unownedLinks = links.map(Unmanaged.passUnretained)
         self.settings = settings
-        patience = settings.deadline.wholeNanoseconds
+        deadlineNanoseconds = settings.deadline.wholeNanoseconds
         self.time = time
         self.observer = observer
         self.log = log
-        counts = links.contains { $0.counting != nil }
+        hasCountingStage = links.contains { $0.counting != nil }
         contact = links.lazy.compactMap { $0.stage as? ContactStage }.first
         allOkay = Array(links.map(\.okay).joined(separator: [UInt8(ascii: ",")]))
     }
