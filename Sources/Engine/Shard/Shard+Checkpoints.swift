@@ -191,24 +191,24 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func writeBehindIfDue() {
-        guard now >= nextWriting else { return }
+        guard now >= writeBehindDue else { return }
         var written = 0
-        while written < Self.writeBehindRows, nextWritten < partitions.count {
-            let index = Int32(nextWritten)
+        while written < Self.writeBehindRows, writeBehindCursor < partitions.count {
+            let index = Int32(writeBehindCursor)
             guard hasRowsToWrite(index) else {
-                nextWritten += 1
+                writeBehindCursor += 1
                 continue
             }
             // Each file costs about as much as this many rows.
             written += 32 + (partitions[index].counts?.value.pendingRows ?? 0)
             writeBehind(index)
-            if partitions[index].counts?.value.isWritingBehind != true { nextWritten += 1 }
+            if partitions[index].counts?.value.isWritingBehind != true { writeBehindCursor += 1 }
         }
-        guard nextWritten == partitions.count else { return }
-        nextWritten = 0
-        nextWriting = .never
+        guard writeBehindCursor == partitions.count else { return }
+        writeBehindCursor = 0
+        writeBehindDue = .never
         storedSinceWriting = 0
-        for index in partitions.indices where hasRowsToWrite(index) { nextWriting = now + Self.writeBehindInterval }
+        for index in partitions.indices where hasRowsToWrite(index) { writeBehindDue = now + Self.writeBehindInterval }
     }
 
     private mutating func writeBehind(_ index: Int32) {

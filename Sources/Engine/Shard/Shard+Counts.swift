@@ -202,7 +202,7 @@ extension Shard where Ports: ~Copyable {
         }
         if let last { markLog(index, last.counted, timestamp: last.timestamp) }
         let delay = storedSinceWriting >= Self.writeBehindAfter ? .zero : Self.writeBehindInterval
-        nextWriting = min(nextWriting, now + delay)
+        writeBehindDue = min(writeBehindDue, now + delay)
     }
 
     /// Nothing more is to be done for the event: its offset is done.

@@ -99,7 +99,7 @@ extension Shard where Ports: ~Copyable {
         for reading in whole {
             let index = reading.partition
             restore.remove(index)
-            if nextWriting == .never { nextWriting = now + Self.writeBehindInterval }
+            if writeBehindDue == .never { writeBehindDue = now + Self.writeBehindInterval }
             guard rewrite(reading) else {
                 failDisk(of: index)
                 continue

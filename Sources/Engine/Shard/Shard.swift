@@ -70,9 +70,9 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var doneInMarks = 0
     var marks: [Checkpoint.Mark] = []
     /// When changes that the changelog has are next written to the disks of counts.
-    var nextWriting = Instant.never
+    var writeBehindDue = Instant.never
     /// The partition to be written next in the current round.
-    var nextWritten = 0
+    var writeBehindCursor = 0
     /// Changes that the changelog has taken since the last round.
     var storedSinceWriting = 0
     /// When everything is committed once more, because it is unknown which commit reached the group last.
@@ -154,7 +154,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         if retries.outputs.isCollected || retries.letters.isCollected, !isReplacingProducer { return now }
         var next = checkpoint.wakeUp(isDirty: isDirty)
         if checkpoint.takesOutputs { next = min(next, wakeUps.earliest(entries)) }
-        next = min(next, ending.deadline, revocation?.deadline ?? .never, nextWriting, nextRecommit)
+        next = min(next, ending.deadline, revocation?.deadline ?? .never, writeBehindDue, nextRecommit)
         if checkpoint.takesOutputs, mayPublish {
             let soon = now + .milliseconds(1)
             if let resends = retries.outputs.resendsAt { next = min(next, max(resends, soon)) }
