@@ -67,8 +67,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var suspected: CountState?
     /// The timestamp of the last record taken, in milliseconds since 1970.
     var timestamp: Int64 = 0
-    /// When the next mark goes into the changelog: which record the log has at one of its offsets.
-    private(set) var nextMark: Instant
+    /// When the next log mark goes into the changelog: which record the log has at one of its offsets.
+    private(set) var nextLogMark: Instant
     /// Settled counts that the changelog does not have yet.
     var changes = ChangeQueue()
     /// How many changes were published and not answered, including those of partitions that had the number before.
@@ -93,7 +93,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         self.topic = topic
         state = .asking(again: now)
         beganAt = now
-        nextMark = now + Self.marksEvery
+        nextLogMark = now + Self.logMarksEvery
         committed = OffsetLedger(startingAt: 0).snapshot()
     }
 
@@ -126,11 +126,11 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Nothing taken is unfinished, or on its way to the changelog.
     var isDrained: Bool { unfinished == 0 && changes.unstored == 0 }
 
-    private static var marksEvery: Duration { .seconds(5) }
+    private static var logMarksEvery: Duration { .seconds(5) }
     /// The changelog is not reread more often, however often others write there.
     private static var looksEvery: Duration { .seconds(10) }
 
-    mutating func noteMark(_ now: Instant) { nextMark = now + Self.marksEvery }
+    mutating func noteLogMark(_ now: Instant) { nextLogMark = now + Self.logMarksEvery }
 
     mutating func noteStored(at offset: Int64, timestamp: Int64) {
         guard offset > lastStored?.offset ?? -1 else { return }

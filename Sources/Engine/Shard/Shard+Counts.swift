@@ -200,7 +200,7 @@ extension Shard where Ports: ~Copyable {
                 isDirty = true
             }
         }
-        if let last { markLog(index, last.counted, timestamp: last.timestamp) }
+        if let last { writeLogMark(index, last.counted, timestamp: last.timestamp) }
         let delay = storedSinceWriting >= Self.writeBehindAfter ? .zero : Self.writeBehindInterval
         writeBehindDue = min(writeBehindDue, now + delay)
     }

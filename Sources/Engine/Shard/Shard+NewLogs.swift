@@ -30,18 +30,18 @@ extension Shard where Ports: ~Copyable {
     /// same log. A log that was only truncated keeps its mark.
     mutating func beginIncarnation(_ index: Int32, mark: CountState? = nil) {
         partitions[index].incarnation = min(partitions[index].incarnation, CountState.highestIncarnation - 1) + 1
-        partitions[index].noteMark(now)
+        partitions[index].noteLogMark(now)
         let state = CountState(
             count: mark?.count ?? 0, incarnation: partitions[index].incarnation, offset: mark?.offset ?? 0)
         add(index, state, isRewrite: true, timestamp: partitions[index].timestamp, key: Self.nobody)
     }
 
     /// The changelog has the count of a record with this timestamp. Only the highest is a mark, so marks only grow.
-    mutating func markLog(_ index: Int32, _ counted: CountState, timestamp: Int64) {
-        guard partitions[index].state == .running, now >= partitions[index].nextMark,
+    mutating func writeLogMark(_ index: Int32, _ counted: CountState, timestamp: Int64) {
+        guard partitions[index].state == .running, now >= partitions[index].nextLogMark,
             counted == partitions[index].counts?.value.highest
         else { return }
-        partitions[index].noteMark(now)
+        partitions[index].noteLogMark(now)
         var mark = counted
         mark.count = Self.bits(of: timestamp)
         add(index, mark, isRewrite: false, timestamp: timestamp, key: Self.nobody)
