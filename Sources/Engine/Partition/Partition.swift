@@ -39,7 +39,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// The ledger begins at the committed offset, or where `reset` says if nothing is committed.
     var hasPosition = false
     /// The consumer has been told to read it.
-    var isRead = false
+    var isHandedToConsumer = false
     /// The consumer was told to stop reading it for now: a seek does not resume it.
     var isStopped = false
     /// Records may have been lost since the last one taken: if the next one does not follow it, the gap is read again.
@@ -53,7 +53,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// The committed offset that somebody else has set.
     var foreignOffset: Int64?
     /// The group was asked whether this shard still owns the partition, before it goes on in a log that lost records.
-    var isAsked = false
+    var isOwnershipAsked = false
     /// Entries of this epoch that are not done.
     var unfinished = 0
     /// Those of them that wait behind an earlier entry with the same key.
@@ -100,8 +100,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Its ledger tells its progress.
     var isServed: Bool {
         switch state {
-        case .running, .seeking, .stalled: isRead
-        case .askingRange, .draining: isRead && hasPosition
+        case .running, .seeking, .stalled: isHandedToConsumer
+        case .askingRange, .draining: isHandedToConsumer && hasPosition
         case .asking, .restoring, .comparing, .gone: false
         }
     }
@@ -110,7 +110,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var isBeginning: Bool {
         switch state {
         case .asking, .restoring, .comparing: true
-        case .askingRange: !isRead || !hasPosition
+        case .askingRange: !isHandedToConsumer || !hasPosition
         case .seeking, .running, .stalled, .draining, .gone: false
         }
     }

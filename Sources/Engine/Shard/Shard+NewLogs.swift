@@ -76,9 +76,9 @@ extension Shard where Ports: ~Copyable {
             range.contains(mark.offset)
         else { return false }
         let place = partitions[index].place
-        if partitions[index].isRead { ports.stop(place) }
+        if partitions[index].isHandedToConsumer { ports.stop(place) }
         ports.read([Position(place, offset: mark.offset)])
-        (partitions[index].isRead, partitions[index].isStopped) = (true, false)
+        (partitions[index].isHandedToConsumer, partitions[index].isStopped) = (true, false)
         // The position is unknown until the logs are compared: nothing may use it as the partition's beginning.
         partitions[index].hasPosition = false
         partitions[index].state = .comparing(mark, until: now + Self.comparesFor)

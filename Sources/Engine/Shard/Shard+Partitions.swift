@@ -145,11 +145,11 @@ extension Shard where Ports: ~Copyable {
         let offset = partitions[index].ledger.position
         partitions[index].isUncertain = true
         if partitions[index].mustCommit || partitions[index].ledger.isDirty { isDirty = true }
-        if partitions[index].isRead {
+        if partitions[index].isHandedToConsumer {
             partitions[index].state = .seeking(offset, again: now)
             return ports.tell(.reading([place]))
         }
-        partitions[index].isRead = true
+        partitions[index].isHandedToConsumer = true
         partitions[index].state = .running
         begun.append(Position(place, offset: offset))
     }
@@ -172,7 +172,7 @@ extension Shard where Ports: ~Copyable {
         switch partitions[index].state {
         case .running, .seeking:
             partitions[index].range = nil
-            partitions[index].isAsked = false
+            partitions[index].isOwnershipAsked = false
             partitions[index].state = .askingRange(again: now)
         case .comparing: partitions[index].state = .asking(again: now)
         case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
@@ -217,9 +217,9 @@ extension Shard where Ports: ~Copyable {
     /// While the log lost records, another member may have owned the partition and its counts. Asks the group with a
     /// commit and returns false until the group accepts it. With transactions, adding the offsets asks the group.
     private mutating func isConfirmed(_ index: Int32) -> Bool {
-        if settings.isTransactional || partitions[index].isAsked && confirmation == nil { return true }
+        if settings.isTransactional || partitions[index].isOwnershipAsked && confirmation == nil { return true }
         if confirmation == nil { confirm(from: now) }
-        partitions[index].isAsked = true
+        partitions[index].isOwnershipAsked = true
         return false
     }
 
@@ -236,7 +236,7 @@ extension Shard where Ports: ~Copyable {
             let usual = settings.reset == .earliest ? range.lowerBound : range.upperBound
             // A partition that was read before everything had to be asked again continues from its last commit.
             let former = partitions[index].committed.offset
-            let offset = partitions[index].isRead && range.contains(former) ? former : usual
+            let offset = partitions[index].isHandedToConsumer && range.contains(former) ? former : usual
             start(index, OffsetLedger(startingAt: offset))
         case .error:
             partitions[index].range = nil

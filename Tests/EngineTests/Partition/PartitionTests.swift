@@ -32,7 +32,7 @@ struct PartitionTests {
         var partition = partition()
         partition.state = state
         expect(partition.isServed, is: false)
-        partition.isRead = true
+        partition.isHandedToConsumer = true
         partition.hasPosition = true
         expect(partition.isServed, is: isServed)
         // The partition asks again where it begins.
@@ -44,7 +44,7 @@ struct PartitionTests {
     func needsCommit() {
         var partition = partition()
         partition.state = .running
-        partition.isRead = true
+        partition.isHandedToConsumer = true
         expect(partition.needsCommit, is: false)
         _ = partition.ledger.take(0)
         expect(partition.needsCommit, is: false)

@@ -18,7 +18,7 @@ struct BacklogTests {
     ) -> ShardFigures.PartitionFigures {
         var partition = Partition<SimulatedPorts>(place, topic: 0, now: .past)
         partition.state = state
-        partition.isRead = true
+        partition.isHandedToConsumer = true
         for offset in 0..<taken { _ = partition.ledger.take(offset) }
         for offset in done { _ = partition.ledger.complete(offset) }
         partition.timestamp = lastTaken
