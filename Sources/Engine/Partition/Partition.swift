@@ -81,8 +81,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var changelogNext: Int64?
     /// When to reread its changelog, because somebody else has written there: perhaps a former owner's records in
     /// flight. Until then the changelog is not known beyond that.
-    private(set) var looksAgain: Instant?
-    private var latestLook = Instant.past
+    private(set) var rereadDue: Instant?
+    private var lastReread = Instant.past
     /// The time to finish is over: what is unpublished is left to the next owner, and nothing is resent.
     private(set) var isGivenUp = false
     /// The timestamp of what it first published in the open transaction; nil if nothing was published.
@@ -128,7 +128,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     private static var logMarksEvery: Duration { .seconds(5) }
     /// The changelog is not reread more often, however often others write there.
-    private static var looksEvery: Duration { .seconds(10) }
+    private static var rereadsEvery: Duration { .seconds(10) }
 
     mutating func noteLogMark(_ now: Instant) { nextLogMark = now + Self.logMarksEvery }
 
@@ -140,22 +140,22 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Called for each changelog record of this shard, in order. An offset that is skipped is somebody else's record.
     mutating func noteAnswered(at offset: Int64, now: Instant) {
         if let next = changelogNext, offset > next, !isGivenUp {
-            looksAgain = looksAgain ?? max(now, latestLook + Self.looksEvery)
+            rereadDue = rereadDue ?? max(now, lastReread + Self.rereadsEvery)
         }
         changelogNext = offset < 0 ? nil : offset + 1
     }
 
     /// Cancels the reread of the changelog, which would take the counts of dropped events for correct ones.
-    mutating func giveUp() { (isGivenUp, looksAgain) = (true, nil) }
+    mutating func giveUp() { (isGivenUp, rereadDue) = (true, nil) }
 
     /// The changelog was read up to that offset.
     mutating func noteRead(to offset: Int64, now: Instant) {
-        (changelogNext, looksAgain, latestLook) = (offset, nil, now)
+        (changelogNext, rereadDue, lastReread) = (offset, nil, now)
     }
 
     /// The changelog is known up to this record: the partition was this shard's all the time.
     mutating func noteKnown(_ stored: RecordPosition?) {
-        guard looksAgain == nil, let stored, stored.offset > changelogEnd?.offset ?? -1 else { return }
+        guard rereadDue == nil, let stored, stored.offset > changelogEnd?.offset ?? -1 else { return }
         changelogEnd = stored
     }
 

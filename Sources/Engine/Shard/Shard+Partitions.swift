@@ -25,8 +25,8 @@ extension Shard where Ports: ~Copyable {
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
             case .comparing(_, let time) where time <= now && canCompare: compared(index, nil)
-            case .stalled where looks(again: index): lookAgain(index)
-            case .running where looks(again: index): stall(index, at: partitions[index].ledger.next)
+            case .stalled where isRereadDue(index): rereadChangelog(of: index)
+            case .running where isRereadDue(index): stall(index, at: partitions[index].ledger.next)
             case .stalled(let offset): endStall(of: index, at: offset)
             case .running where partitions[index].changes.unstored > most && partitions[index].changes.isLate(now):
                 // Its changelog does not answer: nothing more is taken from the partition for now.
@@ -41,7 +41,7 @@ extension Shard where Ports: ~Copyable {
         begun.removeAll()
     }
 
-    private func looks(again index: Int32) -> Bool { partitions[index].looksAgain.map { $0 <= now } ?? false }
+    private func isRereadDue(_ index: Int32) -> Bool { partitions[index].rereadDue.map { $0 <= now } ?? false }
 
     /// When `advancePartitions` next has something to do.
     var partitionsDue: Instant {
@@ -52,7 +52,7 @@ extension Shard where Ports: ~Copyable {
             case .comparing(_, let time) where canCompare: due = min(due, time)
             case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
             case .stalled: due = min(due, now + Self.seeksEvery)
-            case .running: due = min(due, partitions[index].looksAgain ?? .never)
+            case .running: due = min(due, partitions[index].rereadDue ?? .never)
             case .restoring, .comparing, .draining, .gone: break
             }
         }

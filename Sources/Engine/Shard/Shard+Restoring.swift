@@ -86,7 +86,7 @@ extension Shard where Ports: ~Copyable {
 
     /// Once everything taken from the partition is done, restores it again: wrong records behind right ones are
     /// corrected, because brokers would compact the log to the wrong ones.
-    mutating func lookAgain(_ index: Int32) {
+    mutating func rereadChangelog(of index: Int32) {
         guard partitions[index].isDrained, !restore.contains(index) else { return }
         partitions[index].state = .restoring
         restore.add(index)
