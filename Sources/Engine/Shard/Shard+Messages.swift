@@ -198,7 +198,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func runBatch() {
         // An entry is free if its partition was given back or rewound in the meantime.
         while canRun {
-            if let entry = released.popLast() {
+            if let entry = unblocked.popLast() {
                 if entries[entry].state == .waiting { run(entry) }
             } else if batchNext < batch.count {
                 let entry = batch[batchNext]
@@ -307,7 +307,7 @@ extension Shard where Ports: ~Copyable {
         let next = order.release(entry, &entries)
         guard next != 0 else { return }
         partitions[entries[next].partition].waiting -= 1
-        released.append(next)
+        unblocked.append(next)
     }
 
     /// The record is done: it has no output, or its output is acknowledged or, with transactions, published.

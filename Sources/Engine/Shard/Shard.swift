@@ -29,7 +29,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var batch: [UInt32] = []
     var batchNext = 0
     /// Entries that have been handed their key: they run before the rest of the batch.
-    var released: [UInt32] = []
+    var unblocked: [UInt32] = []
     /// When messages began to be held up; nil if they may run.
     var heldUpSince: Instant?
 
@@ -150,7 +150,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var mayPublish: Bool { confirmation == nil && !isReplacingProducer }
 
     private var nextTurn: Instant {
-        if batchNext < batch.count || !released.isEmpty, canRun { return now }
+        if batchNext < batch.count || !unblocked.isEmpty, canRun { return now }
         if retries.outputs.isCollected || retries.letters.isCollected, !isReplacingProducer { return now }
         var next = checkpoint.wakeUp(isDirty: isDirty)
         if checkpoint.takesOutputs { next = min(next, wakeUps.earliest(entries)) }
