@@ -15,7 +15,7 @@ extension Shard where Ports: ~Copyable {
         let isLetter = entries[entry].destination == .deadLetters
         let isSuspect = !suspects.isEmpty && suspects.contains(refusedRecord(entry))
         let isFree = retries[isLetter].isIdle && checkpoint.takesOutputs && mayPublish
-        guard isFree, !isSuspect, !isLetter || now >= lettersFrom else {
+        guard isFree, !isSuspect, !isLetter || now >= lettersPausedUntil else {
             return hold(entry, isSuspect: isSuspect)
         }
         switch ports.publish(tag: entries.tag(of: entry)) {
@@ -124,7 +124,7 @@ extension Shard where Ports: ~Copyable {
         let source = source(of: entry)
         ports.tell(.outputRefused(source.partition, offset: source.offset, reason: reason))
         entries[entry].state = .held
-        if entries[entry].isNameOnly { lettersFrom = now + Self.letterPause }
+        if entries[entry].isNameOnly { lettersPausedUntil = now + Self.letterPause }
         // Once a dead letter has been refused, the next one only names its message.
         if entries[entry].destination == .deadLetters { entries[entry].isNameOnly = true }
         entries[entry].destination = .deadLetters
@@ -151,7 +151,7 @@ extension Shard where Ports: ~Copyable {
         guard mayPublish, checkpoint.takesOutputs else { return }
         if !retries.outputs.isIdle { areOutputsHeld = true }
         sendHeld(isLetter: false)
-        if now >= lettersFrom { sendHeld(isLetter: true) }
+        if now >= lettersPausedUntil { sendHeld(isLetter: true) }
         guard areOutputsHeld, retries.outputs.isIdle else { return }
         areOutputsHeld = false
         ports.tell(.outputsGoOn)

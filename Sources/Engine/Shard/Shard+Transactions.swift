@@ -79,7 +79,7 @@ extension Shard where Ports: ~Copyable {
                 suspects.remove(record)
                 let isLetter = entries[entry].destination == .deadLetters
                 // The dead letter that only names the message was refused as well.
-                if poisonRecords[record]?.isLetter == true { lettersFrom = now + Self.letterPause }
+                if poisonRecords[record]?.isLetter == true { lettersPausedUntil = now + Self.letterPause }
                 poisonRecords[record] = Poison(reason: reason, isLetter: isLetter)
             } else {
                 suspects.insert(record)
@@ -87,7 +87,7 @@ extension Shard where Ports: ~Copyable {
         case .unavailable(let reason):
             ports.tell(.outputsReturned(reason: reason))
             // The next transactions publish no dead letters for a while.
-            if entries[entry].destination == .deadLetters { lettersFrom = now + .seconds(5) }
+            if entries[entry].destination == .deadLetters { lettersPausedUntil = now + .seconds(5) }
         case .purged: break
         }
         checkpoint.failTransaction()

@@ -78,7 +78,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// When everything is committed once more, because it is unknown which commit reached the group last.
     var nextRecommit = Instant.never
     /// No dead letter is published before this time: their topic was unavailable, or refused one.
-    var lettersFrom = Instant.past
+    var lettersPausedUntil = Instant.past
 
     // The group.
     var revocation: Revocation?
@@ -92,7 +92,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     private var lastConfirmation = UInt32.max
     var nextConfirmation = Instant.past
     /// How many such commits were made since `confirm`: each asks about the next partition.
-    private var asked = 0
+    private var confirmationAttempts = 0
 
     // Buffers, kept to reuse their memory.
     private var reports: [OutputReport<Ports.Output>] = []
@@ -158,7 +158,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         if checkpoint.takesOutputs, mayPublish {
             let soon = now + .milliseconds(1)
             if let resends = retries.outputs.resendsAt { next = min(next, max(resends, soon)) }
-            if let resends = retries.letters.resendsAt { next = min(next, max(resends, lettersFrom, soon)) }
+            if let resends = retries.letters.resendsAt { next = min(next, max(resends, lettersPausedUntil, soon)) }
         }
         if checkpoint.takesChanges, !isReplacingProducer { next = min(next, changesDue) }
         // By then the group or a changelog may count as late, and what waits for it stops taking up room.
@@ -247,8 +247,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         // log was recreated is left out until the changelog has a record of that.
         let asking = partitions.indices.filter { partitions[$0].isServed && partitions[$0].mayCommit }
         guard !asking.isEmpty else { return }
-        let index = asking[asked % asking.count]
-        asked += 1
+        let index = asking[confirmationAttempts % asking.count]
+        confirmationAttempts += 1
         let committed = partitions[index].committed
         ports.commit(
             [Position(partitions[index].place, offset: committed.offset, metadata: committed.metadata)],
@@ -260,7 +260,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         lastConfirmation &-= 1
         confirmation = lastConfirmation
         nextConfirmation = time
-        asked = 0
+        confirmationAttempts = 0
     }
 }
 
