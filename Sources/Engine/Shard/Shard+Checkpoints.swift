@@ -17,7 +17,7 @@ extension Shard where Ports: ~Copyable {
         replaceProducer()
         isFull = !settings.isTransactional && !hasRoom
         if changesDue <= now || isFull && changesDue < .never { publishChanges() }
-        if isFull { hurry() }
+        if isFull { flushWhenFull() }
         // Each action leads to the next state; at most a few follow one another without waiting.
         for _ in 0..<8 {
             let action = checkpoint.advance(
@@ -33,7 +33,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// The shard is full, so no message can join an open batch: sends it, and commits what is done.
-    private mutating func hurry() {
+    private mutating func flushWhenFull() {
         if doneSinceMarks > 0 { _ = checkpoint.want() }
         guard hasUnsent else { return }
         hasUnsent = false

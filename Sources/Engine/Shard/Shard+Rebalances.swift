@@ -80,7 +80,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func lost(_ places: [TopicPartition]) {
         ports.tell(.lost(places))
-        for place in places { if let index = partitions.index(of: place) { abandon(index) } }
+        for place in places { if let index = partitions.index(of: place) { dropPartition(index) } }
         if var open = revocation {
             open.partitions.removeAll { partitions[$0].state == .gone }
             open.places.removeAll { places.contains($0) }
@@ -110,7 +110,7 @@ extension Shard where Ports: ~Copyable {
     var servesNothing: Bool { partitions.indices.allSatisfy { partitions[$0].state == .gone } }
 
     /// Drops everything that this shard holds of the partition.
-    private mutating func abandon(_ index: Int32) {
+    private mutating func dropPartition(_ index: Int32) {
         // Another member will process again what is not committed, so the open transaction must be aborted.
         if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
             checkpoint.failTransaction()
@@ -173,7 +173,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func giveBack(_ revocation: Revocation) {
         for index in revocation.partitions {
             _ = partitions[index].writeBehind()
-            abandon(index)
+            dropPartition(index)
         }
         forgetRefusals(of: revocation.places)
         ports.giveBack(revocation.places)

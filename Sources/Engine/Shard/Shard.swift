@@ -40,7 +40,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var mustPurge = false
     /// `sendHeld` has found held outputs, and has not reported yet that outputs flow again.
     var areOutputsHeld = false
-    /// Something was published since `hurry` last flushed the producer.
+    /// Something was published since `flushWhenFull` last flushed the producer.
     var hasUnsent = false
     /// At least once: there was no room for another message, and too little room has become free since.
     var isFull = false
