@@ -15,8 +15,8 @@ extension GroupConsumer {
     package func read(_ positions: [Position]) throws(KafkaError) {
         // Reading would make librdkafka forget the loss (`rd_kafka_cgrp_assignment_clear_lost`); its event follows.
         guard rd_kafka_assignment_lost(client.handle) == 0 else { return }
-        for position in positions where stopping.contains(position.partition) {
-            starting[position.partition] = position
+        for position in positions where deferredStops.contains(position.partition) {
+            deferredReads[position.partition] = position
         }
         let fresh = positions.filter { !reading.contains($0.partition) }
         guard !fresh.isEmpty else { return }
@@ -29,18 +29,18 @@ extension GroupConsumer {
     package func giveBack(_ partitions: [TopicPartition]) throws(KafkaError) {
         committedOffsets.forget(partitions)
         ranges.forget(partitions)
-        stopping.subtract(partitions)
-        for partition in partitions { starting[partition] = nil }
+        deferredStops.subtract(partitions)
+        for partition in partitions { deferredReads[partition] = nil }
         guard let revoked = sinks.group.revoked else { return try stop(partitions) }
         let left = revoked.subtracting(partitions)
         guard left.isEmpty else {
             sinks.group.revoked = left
-            given.formUnion(partitions)
+            givenBack.formUnion(partitions)
             return
         }
         sinks.group.revoked = nil
         sinks.group.isRevocationLost = false
-        let all = exchange(&given, with: []).union(partitions)
+        let all = exchange(&givenBack, with: []).union(partitions)
         // librdkafka refuses the whole list if it was not told to read one of them (`rd_kafka_assignment_subtract`),
         // and accepts an empty list as an answer.
         try unassign(all.intersection(reading))
@@ -49,7 +49,7 @@ extension GroupConsumer {
 
     /// Continues from there; what was fetched is dropped. False if that is uncertain: the caller must try again.
     package func seek(to position: Position) -> Bool {
-        guard reading.contains(position.partition), !stopping.contains(position.partition) else { return false }
+        guard reading.contains(position.partition), !deferredStops.contains(position.partition) else { return false }
         let list = PartitionList([position])
         // A bound of 500 ms: `rd_kafka_seek_partitions` treats the remaining milliseconds as microseconds.
         if let error = rd_kafka_seek_partitions(client.handle, list.pointer, 500 * 1000) {
@@ -84,16 +84,16 @@ extension GroupConsumer {
             try stop([partition])
         } else if reading.contains(partition) {
             // Unassigning it now would answer the revocation.
-            stopping.insert(partition)
-            starting[partition] = nil
+            deferredStops.insert(partition)
+            deferredReads[partition] = nil
         }
     }
 
     /// Does what had to wait until the revocation was answered.
     private func catchUp() throws(KafkaError) {
-        guard !stopping.isEmpty else { return }
-        let (stopped, started) = (stopping, starting)
-        (stopping, starting) = ([], [:])
+        guard !deferredStops.isEmpty else { return }
+        let (stopped, started) = (deferredStops, deferredReads)
+        (deferredStops, deferredReads) = ([], [:])
         try stop(Array(stopped))
         try read(Array(started.values))
     }

@@ -11,17 +11,17 @@ package final class GroupConsumer {
     /// What librdkafka was told to read: at times less than the group has assigned.
     var reading: Set<TopicPartition> = []
     /// Partitions of the current revocation that were given back while others of it are not yet.
-    var given: Set<TopicPartition> = []
+    var givenBack: Set<TopicPartition> = []
     /// Partitions to stop, and where to read on, once a revocation is answered. Until then their records are dropped.
-    @exclusivity(unchecked) var stopping: Set<TopicPartition> = []
-    var starting: [TopicPartition: Position] = [:]
+    @exclusivity(unchecked) var deferredStops: Set<TopicPartition> = []
+    var deferredReads: [TopicPartition: Position] = [:]
     let committedOffsets: CommittedOffsets
     let ranges: LogRanges
     private(set) var owners: OwnerWatch?
     private let signal: WakeSignal
     private let topics = TopicNumbers()
-    /// The queue was found empty: the next record wakes the signal.
-    @exclusivity(unchecked) private var isDrained = false
+    /// Since the last wait: each record in the queue has been reported by its watch, or will be.
+    @exclusivity(unchecked) private var hasEmptiedQueue = false
     private var leaving: OpaquePointer?
     private let waker: FetchWaker
     /// Records and bytes given out since broker threads were last woken, and how many of them cause the next wake-up.
@@ -99,10 +99,10 @@ package final class GroupConsumer {
 
     /// Returns after that time, or when there may be news: an event or, unless `records` is false, a record.
     package func wait(milliseconds: Int64, records: Bool) {
-        guard sinks.group.events.isEmpty, isDrained || !records else { return }
+        guard sinks.group.events.isEmpty, hasEmptiedQueue || !records else { return }
         let bound = committedOffsets.isWaiting ? min(milliseconds, CommittedOffsets.pause) : milliseconds
         signal.wait(nanoseconds: max(0, bound) * 1_000_000)
-        isDrained = false
+        hasEmptiedQueue = false
     }
 
     /// Appends new events to `all`. Must be called in each turn: this is what keeps the member in its group.
@@ -123,7 +123,7 @@ package final class GroupConsumer {
     }
 
     func pollEvents() {
-        while let message = rd_kafka_consume_queue(events, 0) { note(message) }
+        while let message = rd_kafka_consume_queue(events, 0) { consumeError(message) }
     }
 
     // MARK: Records
@@ -135,15 +135,15 @@ package final class GroupConsumer {
             if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
                 let record = Record(message, topic: topics.number(of: message.pointee.rkt))
                 countGivenOut(record)
-                guard stopping.isEmpty || !stopping.contains(place(of: record)) else {
+                guard deferredStops.isEmpty || !deferredStops.contains(place(of: record)) else {
                     record.destroy()
                     continue
                 }
                 return record
             }
-            note(message)
+            consumeError(message)
         }
-        isDrained = true
+        hasEmptiedQueue = true
         return nil
     }
 
@@ -167,7 +167,7 @@ package final class GroupConsumer {
     package func number(ofTopic name: String) -> UInt32 { topics.number(ofName: name) }
 
     /// Destroys a message that carries an error instead of a record, and notes the error.
-    private func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
+    private func consumeError(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
         defer { rd_kafka_message_destroy(message) }
         let code = message.pointee.err
         if code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, let topic = message.pointee.rkt {
