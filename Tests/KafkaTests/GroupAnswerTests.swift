@@ -57,12 +57,12 @@ struct GroupAnswerTests {
     func lost() throws {
         let peer = try Peer()
         let member = try member(peer)
-        #expect(!member.consumer.isRenamed)
+        #expect(!member.consumer.hasNewMemberID)
         // UNKNOWN_MEMBER_ID
         peer.cluster.failRequests(.heartbeat, with: [25])
         let end = ContinuousClock.now + .seconds(20)
-        while !member.consumer.isRenamed, .now < end { member.signal.wait(nanoseconds: 10_000_000) }
-        #expect(member.consumer.isRenamed)
+        while !member.consumer.hasNewMemberID, .now < end { member.signal.wait(nanoseconds: 10_000_000) }
+        #expect(member.consumer.hasNewMemberID)
         try member.until { $0.events.contains { if case .lost = $0 { true } else { false } } }
         #expect(try member.leave())
     }

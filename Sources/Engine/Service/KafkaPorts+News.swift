@@ -113,7 +113,7 @@ extension EngineEnvironment {
             log.error(
                 "cannot use the file of a partition's counts: restoring the counts from the changelog",
                 stage + [.topic(place.topic), .partition(place.partition)])
-        case .renamed:
+        case .memberIDChanged:
             log.warning("the group had lost this member: asking for its committed offsets again")
         case .wasAway(let time):
             log.warning(

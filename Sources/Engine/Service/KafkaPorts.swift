@@ -141,7 +141,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
                 "partitions have no owner: asking the group to rebalance",
                 environment.fields(places))
         case .failed(let error): environment.log.error("cannot read the input", [.error(error)])
-        case .renamed, .committed, .outOfLog, .range: break
+        case .memberIDChanged, .committed, .outOfLog, .range: break
         }
     }
 

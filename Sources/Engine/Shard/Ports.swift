@@ -282,8 +282,8 @@ package enum ShardNews: Sendable, Equatable {
     case restored([Int32], records: Int)
     case diskFailed(TopicPartition)
     case wasAway(Duration)
-    /// This member's ID in the group has changed: its partitions' committed offsets are asked for again.
-    case renamed
+    /// The committed offsets of this member's partitions are asked for again.
+    case memberIDChanged
     case confirmed
     case ending(inFlight: Int)
     case leftUnfinished(Int)

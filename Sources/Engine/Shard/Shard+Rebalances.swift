@@ -30,7 +30,7 @@ extension Shard where Ports: ~Copyable {
         case .assigned(let places): assigned(places)
         case .revoked(let places): revoked(places)
         case .lost(let places): lost(places)
-        case .renamed: renamed()
+        case .memberIDChanged: memberIDChanged()
         case .committed(let positions): for position in positions { handleCommitted(position) }
         case .commitEnded(let number, let outcome): handleCommit(number, outcome)
         case .outOfLog(let place): handleOutOfLog(place)
@@ -94,9 +94,9 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// Another member may have owned the partitions in between: how far they are is unknown.
-    private mutating func renamed() {
+    private mutating func memberIDChanged() {
         guard !servesNothing else { return }
-        ports.tell(.renamed)
+        ports.tell(.memberIDChanged)
         for index in partitions.indices where partitions[index].state != .gone {
             if hasUnanswered(index) { ports.purge(all: false) }
             restoreAgain(index)

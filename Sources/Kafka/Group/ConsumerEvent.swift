@@ -8,9 +8,9 @@ package enum ConsumerEvent: Sendable, Equatable {
     case revoked([TopicPartition])
     /// Like `revoked`, but other members may own them already: nothing of them may be committed.
     case lost([TopicPartition])
-    /// This member's ID in the group has changed. Comes before the assignment or revocation that shows it. Another
-    /// member may have owned its partitions in between.
-    case renamed
+    /// Comes before the assignment or revocation that shows it. Another member may have owned this member's partitions
+    /// in between.
+    case memberIDChanged
     /// A negative offset: nothing was committed.
     case committed([Position])
     case commitEnded(number: UInt32, CommitAnswer)
@@ -106,7 +106,7 @@ func onGroupRebalance(
 private func noteName(of client: OpaquePointer, _ isLost: Bool, _ group: GroupInbox) {
     guard !isLost else { return group.name = nil }
     guard let name = nameOfMember(client), !name.isEmpty else { return }
-    if let before = group.name, before != name { group.events.append(.renamed) }
+    if let before = group.name, before != name { group.events.append(.memberIDChanged) }
     group.name = name
 }
 

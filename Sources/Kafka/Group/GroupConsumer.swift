@@ -183,7 +183,8 @@ package final class GroupConsumer {
 
     /// The member is rejoining. A commit made now waits behind the join request on the connection and arrives with a
     /// past generation; librdkafka then reports the loss of every partition. Between this check and the commit, nothing
-    /// may query librdkafka's main thread, as `isRenamed` does: any wake-up makes that thread send a join that is due.
+    /// may query librdkafka's main thread, as `hasNewMemberID` does: any wake-up makes that thread send a join that is
+    /// due.
     package var isJoining: Bool { sinks.joins.isJoining }
 
     /// When the join that is still unanswered began, in nanoseconds of the monotonic clock; nil without one.
@@ -196,7 +197,7 @@ package final class GroupConsumer {
 
     /// The member's ID has changed or is empty, and the next event will say so. It may commit another member's
     /// partitions, and brokers accept commits from a member without an ID. Waits for librdkafka's main thread.
-    package var isRenamed: Bool {
+    package var hasNewMemberID: Bool {
         guard let name = sinks.group.name else { return false }
         return name != nameOfMember(client.handle)
     }

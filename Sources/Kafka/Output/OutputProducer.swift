@@ -226,7 +226,7 @@ extension OutputProducer {
         }
         defer { rd_kafka_consumer_group_metadata_destroy(group) }
         // Checked after the metadata was read, which then has the same member ID.
-        guard !member.isRenamed else { return .notAMember(KafkaError("the group has lost this member")) }
+        guard !member.hasNewMemberID else { return .notAMember(KafkaError("the group has lost this member")) }
         let list = PartitionList(positions)
         return result(of: rd_kafka_send_offsets_to_transaction(client.handle, list.pointer, group, milliseconds))
     }

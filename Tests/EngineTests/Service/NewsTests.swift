@@ -60,7 +60,7 @@ struct NewsTests {
         Line(.restoring([1, 0]), .info, [.count(2), .partitions("badges/0-1")]),
         Line(.restored([4], records: 9), .info, [.topic("badges"), .partitions("badges/4"), .count(9)]),
         Line(.diskFailed(place), .error, [.topic("events"), .partition(2)]),
-        Line(.renamed, .warning, []),
+        Line(.memberIDChanged, .warning, []),
         Line(.wasAway(.milliseconds(22_500)), .warning, [.seconds(22.5)]),
         Line(.confirmed, .info, []),
         Line(.ending(inFlight: 4), .info, [.count(4)]),

@@ -17,9 +17,9 @@ struct ShardRebalanceTests {
         shard.deliver()
         shard.turn()
         shard.acknowledge()
-        shard.ports.events = [.renamed, .revoked([Shard.place(1)])]
+        shard.ports.events = [.memberIDChanged, .revoked([Shard.place(1)])]
         let calls = shard.callsOfTurn()
-        #expect(calls.told.contains(.renamed))
+        #expect(calls.told.contains(.memberIDChanged))
         #expect(calls.contains(.askCommitted([Shard.place(0)])))
         shard.ports.events = [.committed([Shard.commit(5)])]
         let next = (0..<3).flatMap { _ in shard.callsOfTurn(after: .seconds(1)) }
@@ -27,7 +27,7 @@ struct ShardRebalanceTests {
         #expect(!(calls + next).contains { if case .commit = $0 { true } else { false } })
         // A shard without partitions has lost nothing.
         let other = Shard()
-        other.ports.events = [.renamed]
+        other.ports.events = [.memberIDChanged]
         expect(other.callsOfTurn().told, is: [])
     }
 

@@ -48,7 +48,7 @@ package final class Membership: GroupClient {
     /// A member that is joining sends no heartbeats.
     package var isReachable: Bool { node.isReachable && state == .stable }
     /// The application does not know the new member ID yet.
-    package var isRenamed: Bool { toldID.map { $0 != id } ?? false }
+    package var hasNewMemberID: Bool { toldID.map { $0 != id } ?? false }
     package var isJoining: Bool { state == .joining || state == .syncing }
     private var session: UInt64 { node.cluster.group.timing.session }
 
@@ -128,7 +128,7 @@ package final class Membership: GroupClient {
         if let toldID, toldID != id, !owned.isEmpty {
             // At least once, the shard repeats what it has published since.
             node.cluster.witness?.expelled()
-            tell(.renamed)
+            tell(.memberIDChanged)
         }
         toldID = id
         toldGeneration = generation

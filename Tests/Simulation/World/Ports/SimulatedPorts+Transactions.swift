@@ -84,7 +84,7 @@ extension SimulatedPorts {
     private func add(_ positions: [Position], _ producer: ProducerClient, _ name: String) -> TransactionResult {
         let epoch = producer.epoch
         let (id, generation) = (membership?.id ?? -1, membership?.generation ?? -1)
-        guard membership?.isRenamed != true else { return .notAMember(KafkaError("renamed")) }
+        guard membership?.hasNewMemberID != true else { return .notAMember(KafkaError("renamed")) }
         let isStatic = membership?.isStatic ?? false
         let hasMetadata = !PlantedFault.isPlanted(.offsetsWithoutGroupMetadata)
         producer.hasOffsets = true

@@ -174,7 +174,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         let index = Int(event)
         cases[index].firstBegun = min(cases[index].firstBegun, cluster.timeline.now)
         let place = cluster.partitions[scenario.events[index].topic][Int(scenario.events[index].partition)]
-        guard let member = ports.membership, !member.isRenamed, cluster.group.isOwner(member.id, of: place) else {
+        guard let member = ports.membership, !member.hasNewMemberID, cluster.group.isOwner(member.id, of: place) else {
             // The group took the partition from the member, maybe to return it. The member could not know that yet.
             cases[index].isBegunByStranger = true
             return
