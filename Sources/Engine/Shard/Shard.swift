@@ -118,7 +118,10 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     package mutating func turn() -> Instant {
         now = ports.now
         // No commits while leaving: librdkafka aborts the process if one arrives while it closes the consumer.
-        if !ending.isLeaving { noticeAbsence() }
+        if !ending.isLeaving {
+            noticeAbsence()
+            retryConfirmation()
+        }
         for _ in 0..<ports.takeTerminations() { terminate() }
         takeEvents()
         if ending.isLeaving {
@@ -230,12 +233,15 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// until the group accepts a commit of ours. With transactions, adding the offsets asks the group.
     private mutating func noticeAbsence() {
         let limit = settings.sessionTimeout / 2
-        if now >= lastTurn + limit, !settings.isTransactional, !servesNothing {
-            ports.tell(.wasAway(.nanoseconds(Int64(clamping: now.nanoseconds(since: lastTurn)))))
-            confirm(from: now)
-            // The committed offsets that the group has reported may be outdated.
-            for index in partitions.indices where partitions[index].isBeginning { restoreAgain(index) }
-        }
+        guard now >= lastTurn + limit, !settings.isTransactional, !servesNothing else { return }
+        ports.tell(.wasAway(.nanoseconds(Int64(clamping: now.nanoseconds(since: lastTurn)))))
+        confirm(from: now)
+        // The committed offsets that the group has reported may be outdated.
+        for index in partitions.indices where partitions[index].isBeginning { restoreAgain(index) }
+    }
+
+    /// Makes the commit that asks the group, or makes it again while the group has not accepted it.
+    private mutating func retryConfirmation() {
         guard let confirmation, now >= nextConfirmation else { return }
         guard !servesNothing else {
             self.confirmation = nil
