@@ -12,6 +12,8 @@ package struct EngineSettings: Sendable {
     package var deadLetters: String
     /// The topic that keeps counts; nil if nothing is counted.
     package var changelog: String?
+    /// The changelog's partitions when the service started, as many as the input had; nil if nothing is counted.
+    package var changelogPartitions: Int?
     package var shard = ShardSettings()
     package var cores = 1
 

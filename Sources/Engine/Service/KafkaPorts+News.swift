@@ -6,13 +6,14 @@ import PushmillTelemetry
 extension KafkaPorts {
     mutating func tell(_ news: ShardNews) {
         if case .diskFailed(let place) = news { tellDisk(of: place) }
-        environment.tell(news, changelog: settings.changelog ?? "")
+        environment.tell(news, changelog: settings.changelog ?? "", of: settings.changelogPartitions)
     }
 }
 
 /// Tells operators the news, as log lines and metrics.
 extension EngineEnvironment {
-    func tell(_ news: ShardNews, changelog topic: String) {
+    /// `known` is how many partitions the changelog had when the service started.
+    func tell(_ news: ShardNews, changelog topic: String, of known: Int? = nil) {
         let stage = counting
         switch news {
         case .assigned(let places):
@@ -20,6 +21,11 @@ extension EngineEnvironment {
             guard !places.isEmpty else { break }
             metrics.partitionsAssigned.add(places.count)
             log.info("partitions assigned", fields(places))
+            let added = places.filter { $0.partition >= known ?? .max }
+            guard !added.isEmpty else { break }
+            log.warning(
+                "partitions were added to the input: the badge changelog needs as many",
+                [.topic(topic)] + fields(added))
         case .revoked(let places):
             metrics.partitionsRevoked.add(places.count)
             log.info("partitions revoked: finishing their messages", fields(places))

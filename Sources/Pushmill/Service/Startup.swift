@@ -41,6 +41,7 @@ enum Startup {
         if let changelog = settings.changelog, let input = inputs.first {
             try goOn()
             try ChangelogTopic(changelog, beside: input, settings.consumer).prepare(client, log)
+            settings.changelogPartitions = input.count
         }
         try goOn()
         guard let cluster = client.clusterID(milliseconds: patience) else {

@@ -97,6 +97,15 @@ struct NewsTests {
         #expect(written.isEmpty)
     }
 
+    @Test("Partitions that the changelog did not have at the start are reported when they are assigned")
+    func addedPartitions() {
+        environment.tell(.assigned(Self.places), changelog: "badges", of: 6)
+        expect(written.map(\.level), is: [.info])
+        environment.tell(.assigned(Self.places), changelog: "badges", of: 2)
+        expect(written.map(\.level), is: [.info, .info, .warning])
+        expect(written.last?.fields, is: [.topic("badges"), .count(2), .partitions("events/2,5")])
+    }
+
     @Test("News with a counter is counted")
     func counted() {
         for line in Self.lines { environment.tell(line.news, changelog: "badges") }
