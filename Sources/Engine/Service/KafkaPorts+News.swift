@@ -13,7 +13,7 @@ extension KafkaPorts {
 /// Tells operators the news, as log lines and metrics.
 extension EngineEnvironment {
     /// `known` is how many partitions the changelog had when the service started.
-    func tell(_ news: ShardNews, changelog topic: String, of known: Int? = nil) {
+    func tell(_ news: ShardNews, changelog topic: String, of known: Int?) {
         let stage = counting
         switch news {
         case .assigned(let places):

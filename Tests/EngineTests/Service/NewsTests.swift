@@ -85,7 +85,7 @@ struct NewsTests {
 
     @Test("Each piece of news is one line of the log, with its level and fields", arguments: lines)
     func line(expected: Line) throws {
-        environment.tell(expected.news, changelog: "badges")
+        environment.tell(expected.news, changelog: "badges", of: nil)
         try #require(written.count == 1)
         expect(written[0].level, is: expected.level)
         expect(written[0].fields, is: expected.fields)
@@ -93,7 +93,7 @@ struct NewsTests {
 
     @Test("An assignment without partitions is not logged")
     func nothing() {
-        environment.tell(.assigned([]), changelog: "badges")
+        environment.tell(.assigned([]), changelog: "badges", of: nil)
         #expect(written.isEmpty)
     }
 
@@ -108,7 +108,7 @@ struct NewsTests {
 
     @Test("News with a counter is counted")
     func counted() {
-        for line in Self.lines { environment.tell(line.news, changelog: "badges") }
+        for line in Self.lines { environment.tell(line.news, changelog: "badges", of: nil) }
         let metrics = environment.metrics
         expect(metrics.partitionsAssigned.value, is: 3)
         expect(metrics.partitionsRevoked.value, is: 3)
