@@ -14,7 +14,7 @@ struct CatalogOracleTests {
         .enabled(if: access("\(python)/ready", F_OK) == 0, "deploy/peers installs the other implementations"))
     func texts() async throws {
         let oracle = try ServiceProcess(
-            ["\(Self.repository)/deploy/proving/catalogs.py", "--cases", "20000", "--seed", "24", "--teeth"],
+            ["\(Self.repository)/deploy/proving/catalogs.py", "--cases", "20000", "--seed", "24", "--self-test"],
             executable: "\(Self.python)/bin/python", environment: ["PUSHMILL=\(ServiceProcess.folder)/pushmill"])
         try? await oracle.waitForEnd(within: .seconds(900))
         let end = oracle.end

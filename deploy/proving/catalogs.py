@@ -195,7 +195,7 @@ def options():
     parser = argparse.ArgumentParser(prog="deploy/catalogs", description="Checks random catalogs against an oracle.")
     parser.add_argument("--cases", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("--teeth", action="store_true", help="plants each known fault; fails if one is not found")
+    parser.add_argument("--self-test", action="store_true", help="plants each known fault; fails if one is not found")
     return parser.parse_args()
 
 
@@ -203,7 +203,7 @@ def main():
     chosen, began = options(), time.monotonic()
     program, chance = release(), random.Random(chosen.seed)
     print(f"seed {chosen.seed}", flush=True)
-    tally = Tally(FAULTS if chosen.teeth else {})
+    tally = Tally(FAULTS if chosen.self_test else {})
     while tally.cases < chosen.cases:
         before = tally.cases
         round_of(chance, tally, program, min(2 * RECORDS_FOR_A_CATALOG, chosen.cases - tally.cases))

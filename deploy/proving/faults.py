@@ -23,7 +23,7 @@ def schedule(scene, seconds, chance):
     return faults
 
 
-def befall(scene, fault):
+def inject(scene, fault):
     """Applies the fault; returns the reason if it cannot."""
     if fault.kind == "full_disk" and not os.path.ismount(scene.disk):
         return "skipped, because mounting is not allowed"

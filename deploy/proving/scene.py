@@ -2,7 +2,7 @@
 import json, os, shutil, subprocess, time
 
 from account import Account, Waiting
-from faults import befall, mount, schedule
+from faults import inject, mount, schedule
 from processes import Broken, Broker, Instance, Process, ROOT, Topic, wait
 from surroundings import Surroundings
 
@@ -139,7 +139,7 @@ class Scene:
             self.rest(self.began + fault.at - time.monotonic())
             name = "broker" if fault.kind == "outage" else f"instance {fault.number}"
             self.say(f"{fault.kind}: {name}, {fault.length:.1f} s (due at {fault.at:.1f})")
-            if hindrance := befall(self, fault):
+            if hindrance := inject(self, fault):
                 self.say(f"{fault.kind}: {hindrance}")
         self.rest(self.began + seconds - time.monotonic())
         self.say(f"end of faults; {self.sent} events sent; longest stall of a partition: {self.waiting}")

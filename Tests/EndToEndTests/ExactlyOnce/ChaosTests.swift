@@ -37,7 +37,7 @@ extension EndToEnd {
                 let fleet = try Fleet(scene, (0..<3).map { ServiceConfiguration.exactlyOnce($0, of: scene) })
                 try await fleet[0].wait(forLine: #""serving partitions""#)
                 async let fed: Void = scene.feeder.publish(events, rate: Self.rate)
-                let acts = try await Self.haunt(fleet, until: { scene.outputs.all.count >= events.count })
+                let acts = try await Self.disturb(fleet, until: { scene.outputs.all.count >= events.count })
                 try await fed
                 try await scene.outputs.wait(count: events.count, within: .seconds(60))
                 try await fleet.end()
@@ -66,7 +66,7 @@ extension EndToEnd {
                     })
                 try await fleet[0].wait(forLine: #""serving partitions""#)
                 async let fed: Void = scene.feeder.publish(events.map(\.input), rate: Self.rate)
-                let acts = try await Self.haunt(fleet, until: { scene.outputs.all.count >= events.count })
+                let acts = try await Self.disturb(fleet, until: { scene.outputs.all.count >= events.count })
                 try await fed
                 try await scene.outputs.wait(count: events.count, within: .seconds(60))
                 try await fleet.end()
@@ -83,7 +83,7 @@ extension EndToEnd {
         }
 
         /// Kills, ends and stops instances at random. Returns a summary.
-        private static func haunt(_ fleet: Fleet, until isOver: () -> Bool) async throws -> String {
+        private static func disturb(_ fleet: Fleet, until isOver: () -> Bool) async throws -> String {
             var random = SeededGenerator(seed: 9)
             var acts: [String: Int] = [:]
             let end = ContinuousClock.now + .seconds(600)

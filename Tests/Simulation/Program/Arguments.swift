@@ -13,14 +13,14 @@ struct Arguments {
     var faults = 20
     var events = 200
     var showsHistory = false
-    var showsTeeth = false
+    var isSelfTest = false
     /// This process runs every seed that is this far from the one before.
     var stride: UInt64 = 1
     var isWorker = false
 
     static let usage = """
         usage: simulate [--seconds N] [--seed S] [--runs N] [--jobs N] [--faults N] [--events N]
-                        [--plant NAME] [--history] [--teeth]
+                        [--plant NAME] [--history] [--self-test]
         planted faults: \(PlantedFault.allCases.map(\.rawValue).joined(separator: " "))
         """
 
@@ -39,12 +39,12 @@ struct Arguments {
                 guard let fault = words.next().flatMap(PlantedFault.init(rawValue:)) else { Self.fail() }
                 self.fault = fault
             case "--history": showsHistory = true
-            case "--teeth": showsTeeth = true
+            case "--self-test": isSelfTest = true
             case "--worker": isWorker = true
             default: Self.fail()
             }
         }
-        if fault != nil || showsTeeth {
+        if fault != nil || isSelfTest {
             #if !PLANTED_FAULTS
                 Self.fail("this build has no planted faults: build it with PUSHMILL_SIMULATION=1")
             #endif

@@ -12,7 +12,7 @@ struct Search {
 
     func search() -> Int32 {
         if arguments.showsHistory { return Worker(arguments).showHistory() }
-        if arguments.showsTeeth { return showTeeth() }
+        if arguments.isSelfTest { return testSearch() }
         tell("seed \(arguments.seed)")
         let result = search(
             fault: arguments.fault, seconds: arguments.seconds, runs: arguments.runs
@@ -27,7 +27,7 @@ struct Search {
 
     /// Runs each planted fault, or the one that is named, until it is found. Findings that also occur without a fault
     /// do not count: neither those of a seed that has one anyway, nor a kind that is no more frequent with the fault.
-    private func showTeeth() -> Int32 {
+    private func testSearch() -> Int32 {
         let runs = arguments.runs == 0 ? 2000 : arguments.runs
         let base = search(fault: nil, seconds: 3600, runs: runs) { _ in false }
         tell("without a fault: \(base.findings.count) of \(base.runs) runs have findings")
@@ -112,7 +112,7 @@ struct Search {
                 }
             }
             if isEnough(result) { break }
-            guard !arguments.showsTeeth, monotonicSeconds() >= nextProgress else { continue }
+            guard !arguments.isSelfTest, monotonicSeconds() >= nextProgress else { continue }
             nextProgress += 5
             tell("\(Int(monotonicSeconds() - start)) s: \(result.runs) runs, \(result.findings.count) with findings")
         }
@@ -135,7 +135,7 @@ struct Search {
 
     private func found(_ seed: UInt64, _ text: String, _ result: inout Result) {
         result.findings.append((seed, text))
-        if !arguments.showsTeeth { tell("finding: seed \(seed): \(text)") }
+        if !arguments.isSelfTest { tell("finding: seed \(seed): \(text)") }
     }
 
     private func wait(for workers: [WorkerProcess]) {

@@ -10,8 +10,8 @@ package final class Node {
     package var cutUntil: UInt64 = 0
     /// Milliseconds that the process's clock is ahead of the brokers'.
     package var clockError: Int64 = 0
-    package var weather: Weather
-    /// A fault that befalls the process once, before or after a step of a transaction.
+    package var network: NetworkConditions
+    /// A fault that is injected into the process once, before or after a step of a transaction.
     package var interruption: Interruption?
     /// The process dies while its next transaction request is in flight; the request arrives `late` nanoseconds later.
     package var dying: (late: UInt64, happen: () -> Void)?
@@ -24,10 +24,10 @@ package final class Node {
     package var timeline: Timeline { cluster.timeline }
     package var isReachable: Bool { isAlive && !isFrozen && !isCut }
 
-    package init(cluster: Cluster, number: Int, weather: Weather = Weather()) {
+    package init(cluster: Cluster, number: Int, network: NetworkConditions = NetworkConditions()) {
         self.cluster = cluster
         self.number = number
-        self.weather = weather
+        self.network = network
     }
 
     package func after(_ delay: UInt64, _ body: @escaping () -> Void) {
@@ -98,7 +98,7 @@ package struct Interruption {
 }
 
 /// How requests fare between a process and the brokers.
-package struct Weather: Sendable {
+package struct NetworkConditions: Sendable {
     /// Nanoseconds for each direction.
     package var trip: ClosedRange<UInt64> = .microseconds(100)...(.microseconds(800))
     /// Per thousand: how many requests, and how many answers, are lost; how many trips are slow.
@@ -127,9 +127,9 @@ package final class Connection {
     }
 
     private func trip() -> UInt64 {
-        let weather = node.weather
-        var time = node.timeline.dice.between(weather.trip)
-        if node.timeline.dice.chance(weather.slow) {
+        let network = node.network
+        var time = node.timeline.dice.between(network.trip)
+        if node.timeline.dice.chance(network.slow) {
             time += node.timeline.dice.between(.milliseconds(5)...(.milliseconds(80)))
         }
         return time
@@ -148,7 +148,7 @@ package final class Connection {
         patience: UInt64, isHeld: Bool = true, _ apply: @escaping (Cluster, @escaping (Answer?) -> Void) -> Void,
         _ answered: @escaping (Answer?) -> Void
     ) {
-        let (timeline, cluster, weather) = (node.timeline, node.cluster, node.weather)
+        let (timeline, cluster, network) = (node.timeline, node.cluster, node.network)
         var isAnswered = false
         let answer: (Answer?) -> Void = { value in
             guard !isAnswered else { return }
@@ -158,15 +158,15 @@ package final class Connection {
         let fail = { [node] in node.after(patience) { answer(nil) } }
         if isHeld { fail() }
         let sent = timeline.now
-        if hasStrays, timeline.dice.chance(weather.stray) {
+        if hasStrays, timeline.dice.chance(network.stray) {
             brokenUntil = max(brokenUntil, sent + patience)
             timeline.after(timeline.dice.between(.milliseconds(300)...(.seconds(4)))) {
                 if !cluster.isOut { apply(cluster) { _ in } }
             }
             return isHeld ? () : fail()
         }
-        let isLost = timeline.dice.chance(weather.lost)
-        let isAnswerLost = !isLost && timeline.dice.chance(weather.lost)
+        let isLost = timeline.dice.chance(network.lost)
+        let isAnswerLost = !isLost && timeline.dice.chance(network.lost)
         let arrival = max(timeline.now + trip(), lastArrival + 1)
         lastArrival = arrival
         timeline.at(arrival) { [self] in

@@ -179,7 +179,7 @@ package final class PartitionLog {
         for watcher in watchers { watcher.logChanged(self) }
     }
 
-    // MARK: What befalls logs
+    // MARK: What happens to logs
 
     /// Keeps the last record of each key among those older than the lag. Records after that are not touched, nor is the
     /// last batch, whose segment is not closed.

@@ -56,12 +56,12 @@ extension SimulatedPorts {
         }
         guard canWait else {
             elapsed += dice.between(.microseconds(300)...(.milliseconds(3)))
-            guard node.isReachable, !cluster.isOut, !dice.chance(node.weather.lost) else {
+            guard node.isReachable, !cluster.isOut, !dice.chance(node.network.lost) else {
                 elapsed += .milliseconds(400)
                 return nil
             }
             answer = apply(cluster)
-            return dice.chance(node.weather.lost) ? nil : answer
+            return dice.chance(node.network.lost) ? nil : answer
         }
         Connection(node, hasStrays: false).request(patience: .milliseconds(400), apply) { value in
             answer = value

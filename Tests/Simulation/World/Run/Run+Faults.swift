@@ -1,7 +1,7 @@
 import PushmillEngine
 
 extension Run {
-    func befall(_ fault: Fault) {
+    func inject(_ fault: Fault) {
         guard verdict.findings.isEmpty else { return }
         timeline.history.tell(timeline.now, -1, "\(fault)")
         switch fault {
@@ -12,118 +12,87 @@ extension Run {
             if losesDisk { instance.loseDisk(cluster) }
             instance.shards = shards
             start(instance, after: away)
-        case .zombie(let index, let frozen): haunt(instances[index], frozen)
-        case .freeze(let index, let time):
-            freeze(instances[index].node, for: time)
-        case .freezeInTransaction(let index, let moment, let isAfter, let time):
-            let node = instances[index].node
-            node.interruption = Interruption(moment: moment, isAfter: isAfter) { [unowned self, weak node] in
-                if let node { freeze(node, for: time) }
-            }
-        case .killInTransaction(let index, let moment, let isAfter):
-            let instance = instances[index]
-            let node = instance.node
-            node.interruption = Interruption(moment: moment, isAfter: isAfter) { [unowned self, weak instance] in
-                guard let instance, instance.node === node else { return }
-                kill(instance)
-                start(instance, after: .milliseconds(5))
-            }
-        case .killInRequest(let index, let late):
-            let instance = instances[index]
-            let node = instance.node
-            node.dying = (
-                late,
-                { [unowned self, weak node, weak instance] in
-                    guard let instance, instance.node === node else { return }
-                    kill(instance)
-                    start(instance, after: .milliseconds(5))
-                }
-            )
         case .powerLoss(let index, let away):
             let instance = instances[index]
             kill(instance)
             instance.losePower(&timeline.dice)
             start(instance, after: away)
-        case .coordinatorMoves:
-            verdict.trouble()
-            cluster.group.move()
-        case .killInRevocation(let index, let time):
-            let instance = instances[index]
-            let node = instance.node
-            node.atRevocation = { [unowned self, weak node, weak instance] in
-                node?.atRevocation = nil
-                timeline.after(time) { [unowned self] in
-                    guard let node, let instance, instance.node === node, node.isAlive else { return }
-                    kill(instance)
-                    start(instance, after: .milliseconds(5))
-                }
+        case .killInTransaction(let index, let moment, let isAfter):
+            let (instance, node) = (instances[index], instances[index].node)
+            node.interruption = Interruption(moment: moment, isAfter: isAfter, happen: killing(instance))
+        case .killInRequest(let index, let late):
+            let (instance, node) = (instances[index], instances[index].node)
+            node.dying = (late, killing(instance))
+        case .killInRevocation(let index, let time): killInRevocation(instances[index], after: time)
+        case .restart(let index, let shards): restart(instances[index], shards)
+        case .zombie(let index, let frozen): replaceFrozen(instances[index], frozen)
+        case .freeze(let index, let time): freeze(instances[index].node, for: time)
+        case .freezeInTransaction(let index, let moment, let isAfter, let time):
+            let node = instances[index].node
+            node.interruption = Interruption(moment: moment, isAfter: isAfter) { [unowned self, weak node] in
+                if let node { freeze(node, for: time) }
             }
-            timeline.after(.seconds(5)) { [weak node] in node?.atRevocation = nil }
+        case .cut(let index, let time): cut(instances[index].node, for: time)
+        case .storm(let index, let time): storm(instances[index].node, for: time)
+        case .clock(let index, let milliseconds):
+            instances[index].clockError = milliseconds
+            instances[index].node.clockError = milliseconds
+        case .diskFails(let index): instances[index].failDisk()
         case .expel(let index):
             verdict.trouble()
             // A process that is cut off would not hear of it, and the group would wait for its session to end.
             let node = instances[index].node
             if !node.isCut { for member in node.members { cluster.group.expel(member) } }
-        case .restart(let index, let shards): restart(instances[index], shards)
-        case .cut(let index, let time):
-            let node = instances[index].node
+        case .coordinatorMoves:
             verdict.trouble()
-            node.setCut(true)
-            node.cutUntil = max(node.cutUntil, timeline.now + time)
-            timeline.after(time) { [unowned self] in
-                verdict.trouble()
-                if timeline.now >= node.cutUntil { node.setCut(false) }
-            }
-        case .clock(let index, let milliseconds):
-            instances[index].clockError = milliseconds
-            instances[index].node.clockError = milliseconds
+            cluster.group.move()
         case .leaderAway(let topic, let partition, let time):
             takeLeader(of: [cluster.logs[topic][partition]], for: time)
         case .brokerAway(let number, let time):
             takeLeader(of: cluster.logs.flatMap { $0 }.filter { Int($0.partition) % 3 == number }, for: time)
         case .outage(let time): outage(time)
-        case .storm(let index, let time):
-            let node = instances[index].node
-            let calm = node.weather
-            node.weather.lost = 100
-            node.weather.slow = 200
-            verdict.trouble()
-            timeline.after(time) { [unowned self] in
-                verdict.trouble()
-                node.weather = calm
-            }
         case .compact: for log in cluster.logs[Place.changelog] { log.compact(minLag: scenario.compactionLag) }
-        case .expire(let topic, let partition, let age):
-            let log = cluster.logs[topic][partition]
-            let start = log.entries.first { $0.time + age > timeline.now }?.offset ?? log.end
-            log.expire(before: start)
-            verdict.expired(log)
-            log.changed()
-        case .upstream(let topic, let partition, let count, let time):
-            let log = cluster.logs[topic][partition]
-            let name = "upstream \(timeline.now)"
-            guard !log.isLeaderAway, !cluster.isOut,
-                case .ready(let producer, let epoch) = cluster.transactions.initialize(name)
-            else { return }
-            let record = NewRecord(.change(key: [], value: nil))
-            let batch = Batch(Array(repeating: record, count: count), producer: producer, epoch: epoch)
-            _ = cluster.transactions.add(log, to: name, epoch: epoch)
-            _ = cluster.transactions.append(batch, to: log, of: name)
-            timeline.after(time) { [unowned self] in
-                _ = cluster.transactions.end(name, epoch: epoch, commits: false)
-            }
-        case .grow(let later):
-            cluster.group.grow(by: cluster.partitions[0].suffix(scenario.added))
-            timeline.after(later) { [unowned self] in
-                for log in addedChangelogs { (log.isLeaderAway, log.awayUntil) = (false, 0) }
-            }
+        case .expire(let topic, let partition, let age): expire(cluster.logs[topic][partition], age)
         case .lose(let topic, let partition, let count):
             let log = cluster.logs[topic][partition]
             let offset = log.border(before: count)
             verdict.loses(log, from: offset)
             log.cut(from: offset)
-        case .diskFails(let index): instances[index].failDisk()
+        case .upstream(let topic, let partition, let count, let time):
+            openUpstreamTransaction(in: cluster.logs[topic][partition], records: count, for: time)
+        case .grow(let later):
+            cluster.group.grow(by: cluster.partitions[0].suffix(scenario.added))
+            timeline.after(later) { [unowned self] in
+                for log in addedChangelogs { (log.isLeaderAway, log.awayUntil) = (false, 0) }
+            }
         }
+    }
+
+    // MARK: Of processes
+
+    func kill(_ instance: Instance) {
+        verdict.trouble()
+        instance.node.kill()
+        for host in instance.hosts where !host.isInTurn { host.letGo() }
+    }
+
+    /// Kills the process that the instance is now, if it still is, and starts another one.
+    private func killing(_ instance: Instance) -> () -> Void {
+        { [unowned self, weak instance, weak node = instance.node] in
+            guard let instance, instance.node === node else { return }
+            kill(instance)
+            start(instance, after: .milliseconds(5))
+        }
+    }
+
+    private func killInRevocation(_ instance: Instance, after time: UInt64) {
+        let node = instance.node
+        let kill = killing(instance)
+        node.atRevocation = { [unowned self, weak node] in
+            node?.atRevocation = nil
+            timeline.after(time) { if node?.isAlive ?? false { kill() } }
+        }
+        timeline.after(.seconds(5)) { [weak node] in node?.atRevocation = nil }
     }
 
     private func freeze(_ node: Node, for time: UInt64) {
@@ -136,30 +105,8 @@ extension Run {
         }
     }
 
-    /// The end of one absence does not end a later one.
-    private func takeLeader(of logs: [PartitionLog], for time: UInt64) {
-        for log in logs {
-            log.isLeaderAway = true
-            log.awayUntil = max(log.awayUntil, timeline.now + time)
-        }
-        timeline.after(time) { [unowned self] in
-            for log in logs where log.isLeaderAway && timeline.now >= log.awayUntil {
-                if timeline.dice.chance(100) {
-                    log.deniesUntil = timeline.now + timeline.dice.between(.milliseconds(1)...(.milliseconds(300)))
-                }
-                log.isLeaderAway = false
-            }
-        }
-    }
-
-    func kill(_ instance: Instance) {
-        verdict.trouble()
-        instance.node.kill()
-        for host in instance.hosts where !host.isInTurn { host.letGo() }
-    }
-
     /// Freezes a process, and another one takes its names.
-    private func haunt(_ instance: Instance, _ frozen: UInt64) {
+    private func replaceFrozen(_ instance: Instance, _ frozen: UInt64) {
         guard instance.node.isAlive, !instance.node.isFrozen, !instance.hosts.isEmpty else { return }
         verdict.trouble()
         instance.node.freeze()
@@ -203,6 +150,45 @@ extension Run {
         }
     }
 
+    // MARK: Of the network and the brokers
+
+    private func cut(_ node: Node, for time: UInt64) {
+        verdict.trouble()
+        node.setCut(true)
+        node.cutUntil = max(node.cutUntil, timeline.now + time)
+        timeline.after(time) { [unowned self] in
+            verdict.trouble()
+            if timeline.now >= node.cutUntil { node.setCut(false) }
+        }
+    }
+
+    private func storm(_ node: Node, for time: UInt64) {
+        let calm = node.network
+        node.network.lost = 100
+        node.network.slow = 200
+        verdict.trouble()
+        timeline.after(time) { [unowned self] in
+            verdict.trouble()
+            node.network = calm
+        }
+    }
+
+    /// The end of one absence does not end a later one.
+    private func takeLeader(of logs: [PartitionLog], for time: UInt64) {
+        for log in logs {
+            log.isLeaderAway = true
+            log.awayUntil = max(log.awayUntil, timeline.now + time)
+        }
+        timeline.after(time) { [unowned self] in
+            for log in logs where log.isLeaderAway && timeline.now >= log.awayUntil {
+                if timeline.dice.chance(100) {
+                    log.deniesUntil = timeline.now + timeline.dice.between(.milliseconds(1)...(.milliseconds(300)))
+                }
+                log.isLeaderAway = false
+            }
+        }
+    }
+
     private func outage(_ time: UInt64) {
         verdict.trouble()
         cluster.setOut(true)
@@ -218,6 +204,31 @@ extension Run {
         for instance in instances + zombies { instance.node.outageChanged() }
     }
 
+    // MARK: Of logs
+
+    private func expire(_ log: PartitionLog, _ age: UInt64) {
+        let start = log.entries.first { $0.time + age > timeline.now }?.offset ?? log.end
+        log.expire(before: start)
+        verdict.expired(log)
+        log.changed()
+    }
+
+    private func openUpstreamTransaction(in log: PartitionLog, records count: Int, for time: UInt64) {
+        let name = "upstream \(timeline.now)"
+        guard !log.isLeaderAway, !cluster.isOut,
+            case .ready(let producer, let epoch) = cluster.transactions.initialize(name)
+        else { return }
+        let record = NewRecord(.change(key: [], value: nil))
+        let batch = Batch(Array(repeating: record, count: count), producer: producer, epoch: epoch)
+        _ = cluster.transactions.add(log, to: name, epoch: epoch)
+        _ = cluster.transactions.append(batch, to: log, of: name)
+        timeline.after(time) { [unowned self] in
+            _ = cluster.transactions.end(name, epoch: epoch, commits: false)
+        }
+    }
+
+    // MARK: The end of all faults
+
     func heal() {
         timeline.history.tell(timeline.now, -1, "everything heals")
         verdict.trouble()
@@ -226,7 +237,7 @@ extension Run {
             (instance.node.interruption, instance.node.dying) = (nil, nil)
             instance.node.thaw()
             instance.node.setCut(false)
-            instance.node.weather = scenario.weather
+            instance.node.network = scenario.network
         }
         for topic in cluster.logs { for log in topic { (log.isLeaderAway, log.awayUntil) = (false, 0) } }
         if cluster.isOut {

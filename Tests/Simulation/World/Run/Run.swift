@@ -93,7 +93,7 @@ package final class Run {
         for index in 0..<early {
             timeline.at(start + scenario.times[index]) { [unowned self] in produce(index) }
         }
-        for (time, fault) in scenario.faults { timeline.at(start + time) { [unowned self] in befall(fault) } }
+        for (time, fault) in scenario.faults { timeline.at(start + time) { [unowned self] in inject(fault) } }
         let last = max(scenario.times[early - 1], scenario.faults.last?.time ?? 0, scenario.healsAfter)
         run(for: last + .milliseconds(1)) { false }
     }
@@ -189,13 +189,13 @@ package final class Run {
         return verdict.findings.isEmpty
     }
 
-    /// Waits for the condition, up to 60 s in the scenario's weather. If one answer in a hundred is lost, each may be
-    /// one that a shard waits for: then another 30 s count from when the weather clears.
+    /// Waits for the condition, up to 60 s with the losses of the scenario's network. If one answer in a hundred is
+    /// lost, each may be one that a shard waits for: then another 30 s count from when no more are lost.
     private func comeAbout(_ condition: @escaping () -> Bool) {
         run(for: .seconds(60), or: condition)
         guard verdict.findings.isEmpty, !condition() else { return }
-        timeline.history.tell(timeline.now, -1, "the weather clears")
-        for instance in instances { (instance.node.weather.lost, instance.node.weather.stray) = (0, 0) }
+        timeline.history.tell(timeline.now, -1, "the network loses nothing more")
+        for instance in instances { (instance.node.network.lost, instance.node.network.stray) = (0, 0) }
         run(for: .seconds(30), or: condition)
     }
 
@@ -258,7 +258,7 @@ package final class Run {
 
     func start(_ instance: Instance, after delay: UInt64) {
         if scenario.mixesReleases { instance.changeRelease(cluster) }
-        instance.node = Node(cluster: cluster, number: instance.index * 10, weather: scenario.weather)
+        instance.node = Node(cluster: cluster, number: instance.index * 10, network: scenario.network)
         instance.node.clockError = instance.clockError
         instance.hosts = []
         instance.isRestarting = false

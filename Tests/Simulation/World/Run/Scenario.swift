@@ -2,7 +2,7 @@ package import PushmillEngine
 import PushmillPayload
 import PushmillStages
 
-/// A fault that befalls a run. Times are nanoseconds.
+/// A fault that is injected into a run. Times are nanoseconds.
 package enum Fault: Sendable {
     case kill(instance: Int, away: UInt64, isNew: Bool, losesDisk: Bool, shards: Int)
     /// The process is frozen while another one takes its names. It is killed two seconds after it wakes.
@@ -70,7 +70,7 @@ package struct Scenario: Sendable {
     /// Nothing heals before this time.
     package var healsAfter: UInt64 = 0
     package var switches = SimulatedPorts.Switches()
-    package var weather = Weather()
+    package var network = NetworkConditions()
     package var timing = GroupTiming()
     /// Half of the instances begin as the next release, and each start of one is an update or a downgrade.
     package var mixesReleases = false
@@ -115,9 +115,9 @@ package struct Scenario: Sendable {
         }
         switches.twice = dice.pick([0, 5, 20])
         switches.losesFetched = dice.chance(300)
-        weather.lost = dice.pick([0, 0, 2, 10])
-        weather.stray = dice.pick([0, 0, 1, 3])
-        weather.slow = dice.pick([2, 10, 50])
+        network.lost = dice.pick([0, 0, 2, 10])
+        network.stray = dice.pick([0, 0, 1, 3])
+        network.slow = dice.pick([2, 10, 50])
     }
 
     private mutating func makeEvents(_ count: Int, _ dice: inout Dice) {

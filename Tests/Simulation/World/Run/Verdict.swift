@@ -225,7 +225,7 @@ final class Verdict: ClusterWitness, PortsWitness {
     /// that is no more than may be in flight.
     private func checkExposed() {
         guard troubles.isEmpty, !scenario.isExactlyOnce else { return }
-        guard scenario.weather.lost == 0, scenario.weather.stray == 0 else { return }
+        guard scenario.network.lost == 0, scenario.network.stray == 0 else { return }
         let limit = scenario.settings.maxInFlight * scenario.instances * scenario.shards
         if exposed > limit { found("\(exposed) events are published and not committed") }
     }
