@@ -10,7 +10,7 @@ extension Measurement {
         _ receive: (inout NotificationContent) -> StageResult
     ) throws -> Measurement {
         var content = try NotificationContent(payload)
-        let untouched = content.mark()
+        let untouched = content.savepoint()
         var result = expected
         let measurement = Measurement(name, messages: messages) {
             result = receive(&content)

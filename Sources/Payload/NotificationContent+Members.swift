@@ -176,9 +176,9 @@ extension NotificationContent {
     /// it. False if it would make the payload too deep.
     @discardableResult
     package mutating func copyDecrypted(_ member: JSONNode, of other: JSONDocument) -> Bool {
-        let mark = mark()
+        let savepoint = savepoint()
         guard let value = document.append(copyOf: member, in: other) else {
-            rollback(to: mark)
+            rollback(to: savepoint)
             return false
         }
         document.markAppended(value, .decrypted)

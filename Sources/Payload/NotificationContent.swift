@@ -61,13 +61,13 @@ public struct NotificationContent: Sendable {
 
     public var isEdited: Bool { document.isEdited }
 
-    public func mark() -> JSONDocument.Mark { document.mark() }
+    public func savepoint() -> JSONDocument.Savepoint { document.savepoint() }
 
-    /// Whether the mark was made for this payload; false once another has replaced it.
-    package func isOf(_ mark: JSONDocument.Mark) -> Bool { document.isOf(mark) }
+    /// Whether the savepoint was made for this payload; false once another has replaced it.
+    package func isOf(_ savepoint: JSONDocument.Savepoint) -> Bool { document.isOf(savepoint) }
 
-    /// Undoes every edit since the mark, which must have been made since the last `read`.
-    public mutating func rollback(to mark: JSONDocument.Mark) { document.rollback(to: mark) }
+    /// Undoes every edit since the savepoint, which must have been made since the last `read`.
+    public mutating func rollback(to savepoint: JSONDocument.Savepoint) { document.rollback(to: savepoint) }
 
     /// Appends the payload with its edits: byte for byte as read where nothing was edited.
     public func render(into output: inout [UInt8]) { document.render(into: &output) }
@@ -80,11 +80,11 @@ extension NotificationContent {
     /// takes at most `limit` bytes; if that is not enough, the next longest too. False, with nothing changed, if no
     /// shortening is enough.
     public mutating func shorten(toFit limit: Int) -> Bool {
-        let mark = mark()
+        let savepoint = savepoint()
         var texts: [AlertText] = [.body, .subtitle, .title]
         while renderedByteCount > limit {
             guard let longest = texts.max(by: { size(of: $0) < size(of: $1) }) else {
-                rollback(to: mark)
+                rollback(to: savepoint)
                 return false
             }
             texts.removeAll { $0 == longest }

@@ -107,8 +107,8 @@ extension EndToEnd {
             .enabled(if: Brokers.areMock, "others have leaders"))
         func leaderless() async throws {
             let source = try await filled()
-            let place = TopicPartition(source.topic, 1)
-            source.brokers.mock?.setLeader(of: place, broker: -1)
+            let partition = TopicPartition(source.topic, 1)
+            source.brokers.mock?.setLeader(of: partition, broker: -1)
             try await play(source) { instance in
                 try await instance.wait(for: [0])
                 instance.follow([1])
@@ -117,7 +117,7 @@ extension EndToEnd {
                     for: "partitions of the contacts topic have no leader: events that need them wait")
                 #expect(!instance.isReady(1))
                 expect(instance.follower.reason?.word, is: "contacts-not-restored")
-                source.brokers.mock?.setLeader(of: place, broker: 1)
+                source.brokers.mock?.setLeader(of: partition, broker: 1)
                 try await instance.wait(for: [0, 1, 2])
                 #expect(instance.follower.reason == nil)
             }

@@ -18,7 +18,7 @@ extension EndToEnd {
         func reset(metadata: String, reason: String) async throws {
             try await Scene.play(partitions: 1) { scene in
                 try await scene.feeder.publish(events)
-                try await scene.commit([Position(scene.places[0], offset: 40, metadata: metadata)])
+                try await scene.commit([Position(scene.inputPartitions[0], offset: 40, metadata: metadata)])
                 let service = try scene.start()
                 let arrivals = try await scene.outputs.wait(count: 60)
                 expect(Set(arrivals.map(\.event)), is: Set(events[40...]))
@@ -37,8 +37,8 @@ extension EndToEnd {
                 let events = Event.series(200, keys: 50)
                 try await scene.feeder.publish(events)
                 try await scene.commit([
-                    Position(scene.places[0], offset: 0, metadata: "PMv3AAAAAAA"),
-                    Position(scene.places[1], offset: 0, metadata: ""),
+                    Position(scene.inputPartitions[0], offset: 0, metadata: "PMv3AAAAAAA"),
+                    Position(scene.inputPartitions[1], offset: 0, metadata: ""),
                 ])
                 let service = try scene.start(ServiceConfiguration(cores: 1))
                 try await service.wait(forLine: "a newer release committed this offset: the partition waits")
@@ -55,7 +55,7 @@ extension EndToEnd {
         @Test("A log that ends before the committed offset is read from its beginning")
         func recreatedMeanwhile() async throws {
             try await Scene.play(partitions: 1) { scene in
-                try await scene.commit([Position(scene.places[0], offset: 1_000_000)])
+                try await scene.commit([Position(scene.inputPartitions[0], offset: 1_000_000)])
                 try await scene.feeder.publish(events)
                 let service = try scene.start()
                 let arrivals = try await scene.outputs.wait(count: 100)

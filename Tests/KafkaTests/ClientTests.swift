@@ -49,8 +49,8 @@ struct ClientTests {
         }
         var revoked: [TopicPartition] = []
         try first.until {
-            guard case .revoked(let places) = told($0) else { return false }
-            revoked = places
+            guard case .revoked(let partitions) = told($0) else { return false }
+            revoked = partitions
             return true
         }
         try first.consumer.giveBack(revoked)
@@ -150,15 +150,15 @@ struct ClientTests {
     func range() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)
-        let place = TopicPartition("t", 0)
+        let partition = TopicPartition("t", 0)
         let reader = try peer.reader()
-        try expect(reader.range(of: place, milliseconds: 60_000), is: 0..<0)
+        try expect(reader.range(of: partition, milliseconds: 60_000), is: 0..<0)
         for number in 1...3 { _ = try peer.publish("\(number)", to: "t") }
         _ = peer.reports(3)
-        try expect(reader.range(of: place, milliseconds: 60_000), is: 0..<3)
+        try expect(reader.range(of: partition, milliseconds: 60_000), is: 0..<3)
         peer.cluster.setDown()
         let begin = ContinuousClock.now
-        #expect(throws: KafkaError.self) { try reader.range(of: place, milliseconds: 500) }
+        #expect(throws: KafkaError.self) { try reader.range(of: partition, milliseconds: 500) }
         #expect(begin.duration(to: .now) < .seconds(30))
     }
 

@@ -20,14 +20,14 @@ struct StatisticsTests {
         let member = try Member(peer.cluster, group: "g", [("statistics.interval.ms", "50")])
         let consumer = member.consumer
         func partition() -> ClientStatistics.Partition? {
-            consumer.statistics.latest?.partitions.first { $0.place == TopicPartition("t", 1) }
+            consumer.statistics.latest?.partitions.first { $0.id == TopicPartition("t", 1) }
         }
         // A measurement from before the records were read still counts them as fetched.
         try member.until { _ in partition().map { ($0.nextOffset, $0.end, $0.fetched) == (3, 3, 0) } == true }
         expect(partition()?.isReached, is: true)
         let brokers = consumer.statistics.latest?.roundTrips.map(\.broker) ?? []
         expect(Set(brokers).count, is: brokers.count, "a broker that coordinates is one nevertheless")
-        expect(consumer.statistics.latest?.partitions.allSatisfy { $0.place.partition >= 0 }, is: true)
+        expect(consumer.statistics.latest?.partitions.allSatisfy { $0.id.partition >= 0 }, is: true)
         #expect(try member.leave())
     }
 
@@ -56,8 +56,8 @@ struct StatisticsTests {
         let statistics = try #require(ClientStatistics(json: Array(text.utf8)))
         expect(statistics.roundTrips.map(\.broker), is: [2])
         expect(statistics.roundTrips.map(\.seconds), is: [0.0015])
-        expect(Set(statistics.partitions.map { [$0.place.partition, Int32($0.end)] }), is: [[0, 7], [1, 9]])
-        expect(statistics.partitions.filter(\.isReached).map(\.place.partition), is: [0])
+        expect(Set(statistics.partitions.map { [$0.id.partition, Int32($0.end)] }), is: [[0, 7], [1, 9]])
+        expect(statistics.partitions.filter(\.isReached).map(\.id.partition), is: [0])
         #expect(statistics.queuedMessages == 2 && statistics.queuedBytes == 60)
     }
 }

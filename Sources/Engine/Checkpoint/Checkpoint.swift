@@ -45,12 +45,12 @@ struct Checkpoint {
     struct Mark {
         let partition: Int32
         let epoch: UInt32
-        let place: TopicPartition
+        let id: TopicPartition
         let snapshot: OffsetLedger.Snapshot
         /// The last changelog record that was stored by then.
         let lastStored: RecordPosition?
 
-        var position: Position { Position(place, offset: snapshot.offset, metadata: snapshot.metadata) }
+        var position: Position { Position(id, offset: snapshot.offset, metadata: snapshot.metadata) }
     }
 
     private static let answerPatience = (least: Duration.milliseconds(1500), most: Duration.seconds(6))

@@ -10,7 +10,7 @@ import Synchronization
 package final class ContactFollower: Sendable {
     /// An input partition and the shard that owns it: the next owner may ask before the former one learns of its loss.
     private struct User: Hashable {
-        let place: TopicPartition
+        let partition: TopicPartition
         let shard: Int
     }
 
@@ -25,7 +25,7 @@ package final class ContactFollower: Sendable {
         var read = 0
         var total = 0
 
-        var needed: Set<Int32> { Set(users.map(\.place.partition)) }
+        var needed: Set<Int32> { Set(users.map(\.partition.partition)) }
     }
 
     let topic: String
@@ -56,7 +56,7 @@ package final class ContactFollower: Sendable {
     package func isReady(_ partition: TopicPartition, for shard: Int) -> Bool {
         guard isCoPartitioned else { return isRestored }
         let (isNew, isServed) = state.withLock { state in
-            let (isNew, _) = state.users.insert(User(place: partition, shard: shard))
+            let (isNew, _) = state.users.insert(User(partition: partition, shard: shard))
             return (isNew, state.served.contains(partition.partition))
         }
         if isNew { signal.wake() }
@@ -67,7 +67,7 @@ package final class ContactFollower: Sendable {
     /// shard that needs one again waits until the thread, which may be dropping it, reports it as served again.
     package func forget(_ partitions: [TopicPartition], for shard: Int) {
         state.withLock { state in
-            state.users.subtract(partitions.map { User(place: $0, shard: shard) })
+            state.users.subtract(partitions.map { User(partition: $0, shard: shard) })
             state.served.formIntersection(state.needed)
         }
         signal.wake()

@@ -115,10 +115,10 @@ struct ContactReading {
             if isChanged { try start(reader, &contacts) }
             if !isIdle { try read(reader, &contacts) }
         } catch let other as TopicMadeAnew {
-            let places = other.partitions.map { TopicPartition(topic, $0) }
+            let partitions = other.partitions.map { TopicPartition(topic, $0) }
             log.warning(
                 "the contacts topic was recreated or truncated: reading these partitions again",
-                [.contacts, .topic(topic), .partitions(places.summary)])
+                [.contacts, .topic(topic), .partitions(partitions.summary)])
             try contacts.startOver(other.partitions)
             _ = followed.forget(other.partitions)
             isChanged = true
@@ -135,18 +135,20 @@ struct ContactReading {
         var positions: [Position] = []
         var total: Int64 = 0
         var others: Set<Int32> = []
-        let places = followed.all.filter { $0 < count }.sorted().map { TopicPartition(topic, $0) }
-        let ranges = reader.ranges(of: Set(places))
-        guard places.isEmpty || !ranges.isEmpty else { throw KafkaError("the brokers return no offsets of the topic") }
-        unknown = Set(places).subtracting(ranges.keys)
-        for place in places {
-            guard let range = ranges[place] else { continue }
-            let last = known[place.partition]
-            if let last, !range.contains(last.offset) { others.formUnion(affected(by: place.partition)) }
+        let partitions = followed.all.filter { $0 < count }.sorted().map { TopicPartition(topic, $0) }
+        let ranges = reader.ranges(of: Set(partitions))
+        guard partitions.isEmpty || !ranges.isEmpty else {
+            throw KafkaError("the brokers return no offsets of the topic")
+        }
+        unknown = Set(partitions).subtracting(ranges.keys)
+        for partition in partitions {
+            guard let range = ranges[partition] else { continue }
+            let last = known[partition.partition]
+            if let last, !range.contains(last.offset) { others.formUnion(affected(by: partition.partition)) }
             total += max(0, range.upperBound - (last?.offset ?? range.lowerBound))
-            followed.expected[place.partition] = last
+            followed.expected[partition.partition] = last
             // The last record is read again, to see whether it is the same.
-            positions.append(Position(place, offset: last?.offset ?? Position.beginning))
+            positions.append(Position(partition, offset: last?.offset ?? Position.beginning))
         }
         guard others.isEmpty else { throw TopicMadeAnew(partitions: others) }
         try reader.read(from: positions)

@@ -25,7 +25,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         case gone
     }
 
-    let place: TopicPartition
+    let id: TopicPartition
     /// The number by which records name its topic.
     let topic: UInt32
     var state: State
@@ -88,8 +88,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// The timestamp of what it first published in the open transaction; nil if nothing was published.
     var transactionStart: Int64?
 
-    init(_ place: TopicPartition, topic: UInt32, now: Instant) {
-        self.place = place
+    init(_ id: TopicPartition, topic: UInt32, now: Instant) {
+        self.id = id
         self.topic = topic
         state = .asking(again: now)
         beganAt = now
@@ -134,7 +134,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     mutating func noteStored(at offset: Int64, timestamp: Int64) {
         guard offset > lastStored?.offset ?? -1 else { return }
-        lastStored = RecordPosition(partition: place.partition, offset: offset, timestamp: timestamp)
+        lastStored = RecordPosition(partition: id.partition, offset: offset, timestamp: timestamp)
     }
 
     /// Called for each changelog record of this shard, in order. An offset that is skipped is somebody else's record.
@@ -221,28 +221,28 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     var indices: Range<Int32> { 0..<Int32(count) }
 
-    mutating func insert(_ place: TopicPartition, topic: UInt32, now: Instant) -> Int32 {
+    mutating func insert(_ id: TopicPartition, topic: UInt32, now: Instant) -> Int32 {
         for index in indices where slots[Int(index)].state == .gone {
             let (epoch, changes) = (slots[Int(index)].epoch, slots[Int(index)].changes)
             let changesUnanswered = slots[Int(index)].changesUnanswered
-            slots[Int(index)] = Partition(place, topic: topic, now: now)
+            slots[Int(index)] = Partition(id, topic: topic, now: now)
             // Entries of the partition that had the number before belong to an earlier epoch.
             slots[Int(index)].epoch = epoch &+ 1
             // Late reports for that partition must not count for this one.
             slots[Int(index)].changes = changes
             slots[Int(index)].changesUnanswered = changesUnanswered
-            enter(index, topic, place.partition)
+            enter(index, topic, id.partition)
             return index
         }
         if count == capacity { grow() }
-        (slots + count).initialize(to: Partition(place, topic: topic, now: now))
+        (slots + count).initialize(to: Partition(id, topic: topic, now: now))
         count += 1
-        enter(Int32(count - 1), topic, place.partition)
+        enter(Int32(count - 1), topic, id.partition)
         return Int32(count - 1)
     }
 
     mutating func remove(_ index: Int32) {
-        let partition = slots[Int(index)].place.partition
+        let partition = slots[Int(index)].id.partition
         byTopic[Int(slots[Int(index)].topic)][Int(partition)] = -1
         slots[Int(index)].state = .gone
         slots[Int(index)].epoch &+= 1
@@ -258,8 +258,8 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
         return byTopic[Int(topic)][Int(partition)]
     }
 
-    func index(of place: TopicPartition) -> Int32? {
-        indices.first { slots[Int($0)].state != .gone && slots[Int($0)].place == place }
+    func index(of id: TopicPartition) -> Int32? {
+        indices.first { slots[Int($0)].state != .gone && slots[Int($0)].id == id }
     }
 
     private mutating func enter(_ index: Int32, _ topic: UInt32, _ partition: Int32) {

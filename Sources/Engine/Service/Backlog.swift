@@ -2,7 +2,7 @@ package import PushmillKafka
 
 /// The unfinished records of a partition.
 package struct Backlog: Sendable, Equatable {
-    package let place: TopicPartition
+    package let id: TopicPartition
     /// Records not yet taken, and those in flight; nil while unknown.
     package let records: Int64?
     /// The age of the oldest, by its timestamp; 0 if there is none.
@@ -29,13 +29,13 @@ struct BacklogWatch {
     ) -> [Backlog] {
         var seen: [TopicPartition: Seen] = [:]
         let backlogs = partitions.map { figures, log -> Backlog in
-            var before = self.seen[figures.place] ?? Seen(since: now)
+            var before = self.seen[figures.id] ?? Seen(since: now)
             // If the clock was set back, ages would be 0 until the clock passes these times again.
             before.since = min(before.since, now)
             before.caughtUp = before.caughtUp.map { min($0, now) }
             guard let next = figures.next else {
-                seen[figures.place] = before
-                return Backlog(place: figures.place, records: nil, seconds: Self.seconds(from: before.since, to: now))
+                seen[figures.id] = before
+                return Backlog(id: figures.id, records: nil, seconds: Self.seconds(from: before.since, to: now))
             }
             let left = log.flatMap { $0.end < 0 ? nil : Self.left(next, $0, isFetched: figures.isFetched) }
             // A refused fetch, as when the topic may not be read any more, comes without an end.
@@ -44,13 +44,13 @@ struct BacklogWatch {
             if left == 0, !mayHaveMore { before.caughtUp = now }
             let oldest = figures.oldest ?? (mayHaveMore ? Self.oldestLeft(figures, before) : now)
             if left != nil || figures.oldest != nil { before.since = min(oldest, now) }
-            seen[figures.place] = before
+            seen[figures.id] = before
             return Backlog(
-                place: figures.place, records: left.map { $0 + Int64(figures.inFlight) },
+                id: figures.id, records: left.map { $0 + Int64(figures.inFlight) },
                 seconds: Self.seconds(from: oldest, to: now))
         }
         self.seen = seen
-        return backlogs.sorted { ($0.place.topic, $0.place.partition) < ($1.place.topic, $1.place.partition) }
+        return backlogs.sorted { ($0.id.topic, $0.id.partition) < ($1.id.topic, $1.id.partition) }
     }
 
     /// Records may have any timestamp.

@@ -5,7 +5,7 @@ import PushmillTelemetry
 
 extension KafkaPorts {
     mutating func tell(_ news: ShardNews) {
-        if case .diskFailed(let place) = news { tellDisk(of: place) }
+        if case .diskFailed(let partition) = news { tellDisk(of: partition) }
         environment.tell(news, changelog: settings.changelog ?? "", of: settings.changelogPartitions)
     }
 }
@@ -16,24 +16,24 @@ extension EngineEnvironment {
     func tell(_ news: ShardNews, changelog topic: String, of known: Int?) {
         let stage = counting
         switch news {
-        case .assigned(let places):
+        case .assigned(let partitions):
             // Every rebalance reports an assignment, mostly an empty one.
-            guard !places.isEmpty else { break }
-            metrics.partitionsAssigned.add(places.count)
-            log.info("partitions assigned", fields(places))
-            let added = places.filter { $0.partition >= known ?? .max }
+            guard !partitions.isEmpty else { break }
+            metrics.partitionsAssigned.add(partitions.count)
+            log.info("partitions assigned", fields(partitions))
+            let added = partitions.filter { $0.partition >= known ?? .max }
             guard !added.isEmpty else { break }
             log.warning(
                 "partitions were added to the input: the badge changelog needs as many",
                 [.topic(topic)] + fields(added))
-        case .revoked(let places):
-            metrics.partitionsRevoked.add(places.count)
-            log.info("partitions revoked: finishing their messages", fields(places))
-        case .lost(let places):
-            metrics.partitionsLost.add(places.count)
-            log.warning("partitions lost: dropping their unfinished messages", fields(places))
-        case .reading(let places): log.info("serving partitions", fields(places))
-        case .givenBack(let places): log.info("partitions released", fields(places))
+        case .revoked(let partitions):
+            metrics.partitionsRevoked.add(partitions.count)
+            log.info("partitions revoked: finishing their messages", fields(partitions))
+        case .lost(let partitions):
+            metrics.partitionsLost.add(partitions.count)
+            log.warning("partitions lost: dropping their unfinished messages", fields(partitions))
+        case .reading(let partitions): log.info("serving partitions", fields(partitions))
+        case .givenBack(let partitions): log.info("partitions released", fields(partitions))
         case .drainTooLong(let count):
             log.warning("the drain took too long: leaving unfinished messages to the next owner", [.count(count)])
         case .foreignCommit(let position, let reason):
@@ -44,30 +44,33 @@ extension EngineEnvironment {
             log.error(
                 "a newer release committed this offset: the partition waits for an instance that can read it",
                 fields(position.partition, position.offset) + [.reason(reason)])
-        case .logMadeAnew(let place, let offset):
+        case .logMadeAnew(let partition, let offset):
             log.warning(
                 "the offsets of a partition went back: its topic was recreated or truncated; continuing from there",
-                fields(place, offset))
-        case .logExpired(let place, let from, let to):
+                fields(partition, offset))
+        case .logExpired(let partition, let from, let to):
             log.error(
                 "retention deleted records before they were read: at most this many are lost",
-                [.topic(place.topic), .partition(place.partition), .offset(from), .count(Int(clamping: to - from))])
-        case .offsetDenied(let place, let offset):
+                [
+                    .topic(partition.topic), .partition(partition.partition), .offset(from),
+                    .count(Int(clamping: to - from)),
+                ])
+        case .offsetDenied(let partition, let offset):
             log.warning(
                 "a broker denied an offset that the log holds: asking again",
-                fields(place, offset))
-        case .offsetMissing(let place):
+                fields(partition, offset))
+        case .offsetMissing(let partition):
             log.error(
                 "a partition has no committed offset and auto.offset.reset is error: it waits",
-                [.topic(place.topic), .partition(place.partition)])
-        case .windowFull(let place, let offset):
+                [.topic(partition.topic), .partition(partition.partition)])
+        case .windowFull(let partition, let offset):
             log.warning(
                 "a message hangs with too many others behind it: intake from its partition is paused",
-                fields(place, offset))
-        case .metadataCut(let place, let count):
+                fields(partition, offset))
+        case .metadataCut(let partition, let count):
             log.warning(
                 "not every finished record fits into the commit: a crash now would repeat the rest",
-                [.topic(place.topic), .partition(place.partition), .count(count)])
+                [.topic(partition.topic), .partition(partition.partition), .count(count)])
         case .commitFailed(let reason):
             metrics.checkpointFailures.add()
             log.warning("offsets were not committed", [.reason(reason)])
@@ -82,10 +85,10 @@ extension EngineEnvironment {
             metrics.outputsReturned.add()
             log.warning("outputs were not stored: sending them again in order", [.reason(reason)])
         case .outputsGoOn: log.info("outputs no longer wait")
-        case .outputRefused(let place, let offset, let reason):
+        case .outputRefused(let partition, let offset, let reason):
             log.error(
                 "the brokers refused an output: it becomes a dead letter",
-                [.source("\(place)/\(offset)"), .error(text: reason)])
+                [.source("\(partition)/\(offset)"), .error(text: reason)])
         case .changelogRefused(let reason):
             log.error(
                 "the badge changelog does not accept counts: nothing is committed", stage + [.error(text: reason)])
@@ -110,15 +113,15 @@ extension EngineEnvironment {
                 "restoring badge counts from the changelog",
                 stage + fields(numbers.map { TopicPartition(topic, $0) }))
         case .restored(let numbers, let records):
-            let places = numbers.map { TopicPartition(topic, $0) }
+            let partitions = numbers.map { TopicPartition(topic, $0) }
             log.info(
                 "badge counts restored",
-                stage + [.topic(topic), .partitions(places.summary), .count(records)])
-        case .diskFailed(let place):
+                stage + [.topic(topic), .partitions(partitions.summary), .count(records)])
+        case .diskFailed(let partition):
             metrics.checkpointFailures.add()
             log.error(
                 "cannot use the file of a partition's counts: restoring the counts from the changelog",
-                stage + [.topic(place.topic), .partition(place.partition)])
+                stage + [.topic(partition.topic), .partition(partition.partition)])
         case .memberIDChanged:
             log.warning("the group had lost this member: asking for its committed offsets again")
         case .wasAway(let time):
@@ -134,20 +137,20 @@ extension EngineEnvironment {
         }
     }
 
-    func fields(_ places: [TopicPartition]) -> [LogField] {
-        [.count(places.count), .partitions(places.summary)]
+    func fields(_ partitions: [TopicPartition]) -> [LogField] {
+        [.count(partitions.count), .partitions(partitions.summary)]
     }
 
-    private func fields(_ place: TopicPartition, _ offset: Int64) -> [LogField] {
-        [.topic(place.topic), .partition(place.partition), .offset(offset)]
+    private func fields(_ partition: TopicPartition, _ offset: Int64) -> [LogField] {
+        [.topic(partition.topic), .partition(partition.partition), .offset(offset)]
     }
 }
 
 extension [TopicPartition] {
     /// `topic/0-3,7`: many partitions in one field.
     package var summary: String {
-        Dictionary(grouping: self, by: \.topic).sorted { $0.key < $1.key }.map { topic, places in
-            let ranges = RangeSet(places.map { Int($0.partition)..<Int($0.partition) + 1 }).ranges
+        Dictionary(grouping: self, by: \.topic).sorted { $0.key < $1.key }.map { topic, partitions in
+            let ranges = RangeSet(partitions.map { Int($0.partition)..<Int($0.partition) + 1 }).ranges
             let text = ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound - 1)" }
             return "\(topic)/\(text.joined(separator: ","))"
         }.joined(separator: " ")

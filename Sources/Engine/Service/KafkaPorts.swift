@@ -119,14 +119,14 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     private mutating func note(_ event: ConsumerEvent) {
         switch event {
-        case .assigned(let places):
+        case .assigned(let partitions):
             hasJoined = true
-            owned.formUnion(places)
-        case .revoked(let places): owned.subtract(places)
+            owned.formUnion(partitions)
+        case .revoked(let partitions): owned.subtract(partitions)
         // A dropped member loses everything, and gets an assignment, if only an empty one, when the group has it back.
         // If a topic is deleted, a member loses only the topic's partitions, and may get no new assignment.
-        case .lost(let places):
-            owned.subtract(places)
+        case .lost(let partitions):
+            owned.subtract(partitions)
             if owned.isEmpty { hasJoined = false }
         case .commitEnded(let number, let answer):
             let since = commitsSince.removeValue(forKey: number)
@@ -136,10 +136,10 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             case .retry(let error): environment.log.info("offsets were not committed, trying again", [.error(error)])
             case .refused(let error): environment.log.warning("offsets were not committed", [.error(error)])
             }
-        case .unowned(let places):
+        case .unowned(let partitions):
             environment.log.warning(
                 "partitions have no owner: asking the group to rebalance",
-                environment.fields(places))
+                environment.fields(partitions))
         case .failed(let error): environment.log.error("cannot read the input", [.error(error)])
         case .memberIDChanged, .committed, .outOfLog, .range: break
         }
@@ -250,7 +250,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     mutating func forget(_ partitions: [TopicPartition]) {
         environment.contacts?.forget(partitions, for: inbox.shard)
-        for place in partitions { disks[place] = nil }
+        for partition in partitions { disks[partition] = nil }
     }
 
     mutating func openDisk(_ partition: TopicPartition) -> CountFile {

@@ -104,14 +104,15 @@ final class LetterReader: Sendable {
     }
 
     private func post(_ request: LetterRequest, of record: Record?) {
-        let (source, timestamp) = (request.source, request.timestamp)
+        let (position, timestamp) = (request.source, request.timestamp)
         let delivery = Delivery()
-        let place = Source(
-            topic: SourceTopic(source.partition.topic), partition: source.partition.partition, offset: source.offset)
+        let source = Source(
+            topic: SourceTopic(position.partition.topic), partition: position.partition.partition,
+            offset: position.offset)
         if let record {
-            record.fill(delivery.record, topic: place.topic)
+            record.fill(delivery.record, topic: source.topic)
         } else {
-            delivery.record.source = place
+            delivery.record.source = source
             delivery.record.timestamp = timestamp
         }
         let verdict = environment.chain.deadLetter(
@@ -120,7 +121,7 @@ final class LetterReader: Sendable {
         headers.change(by: delivery.output)
         let letter =
             record == nil
-            ? OwnedRecord(naming: place, headers: headers)
+            ? OwnedRecord(naming: source, headers: headers)
             : OwnedRecord(delivery, headers: headers, timestamp: timestamp)
         record?.destroy()
         let facts = OutputFacts(verdict: verdict, timestamp: letter.timestamp)

@@ -6,7 +6,7 @@ import Synchronization
 /// A shard's figures for other threads: a copy.
 package struct ShardFigures: Sendable {
     package struct PartitionFigures: Sendable {
-        package let place: TopicPartition
+        package let id: TopicPartition
         /// `Partition.beganAt`.
         let beganAt: Instant
         /// The next offset to be taken; nil before it is served.
@@ -31,7 +31,7 @@ package struct ShardFigures: Sendable {
         init<Ports: ShardPorts & ~Copyable>(
             _ partition: borrowing Partition<Ports>, oldest: Int64?, canTake: Bool, counts: Bool = false, now: Instant
         ) {
-            place = partition.place
+            id = partition.id
             beganAt = partition.beganAt
             next = partition.isServed ? partition.ledger.next : nil
             inFlight = partition.ledger.inFlight
@@ -92,13 +92,13 @@ extension [ShardFigures] {
     var withoutLost: [ShardFigures] {
         var owners: [TopicPartition: (shard: Int, beganAt: Instant)] = [:]
         for (shard, figures) in enumerated() {
-            for partition in figures.partitions where partition.beganAt >= owners[partition.place]?.beganAt ?? .past {
-                owners[partition.place] = (shard, partition.beganAt)
+            for partition in figures.partitions where partition.beganAt >= owners[partition.id]?.beganAt ?? .past {
+                owners[partition.id] = (shard, partition.beganAt)
             }
         }
         return enumerated().map { shard, figures in
             var figures = figures
-            figures.partitions.removeAll { owners[$0.place]?.shard != shard }
+            figures.partitions.removeAll { owners[$0.id]?.shard != shard }
             return figures
         }
     }

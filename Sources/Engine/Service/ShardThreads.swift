@@ -75,9 +75,9 @@ package final class ShardThreads: Sendable {
     /// The backlog of each partition.
     package var backlogs: [Backlog] {
         let partitions = figures.flatMap { figures in
-            let logs = (figures.consumed?.latest?.partitions ?? []).map { ($0.place, $0) }
-            let byPlace = Dictionary(logs) { first, _ in first }
-            return figures.partitions.map { ($0, byPlace[$0.place]) }
+            let logs = (figures.consumed?.latest?.partitions ?? []).map { ($0.id, $0) }
+            let byID = Dictionary(logs) { first, _ in first }
+            return figures.partitions.map { ($0, byID[$0.id]) }
         }
         return watch.withLock { $0.look(partitions, now: SystemTime.milliseconds) }
     }

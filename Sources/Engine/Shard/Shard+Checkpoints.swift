@@ -78,11 +78,11 @@ extension Shard where Ports: ~Copyable {
             let snapshot = partitions[index].ledger.snapshot(
                 limit: settings.metadataLimit, version: settings.formatVersion)
             if snapshot.leftOut > 0 {
-                ports.tell(.metadataCut(partitions[index].place, leftOut: snapshot.leftOut))
+                ports.tell(.metadataCut(partitions[index].id, leftOut: snapshot.leftOut))
             }
             marks.append(
                 Checkpoint.Mark(
-                    partition: index, epoch: partitions[index].epoch, place: partitions[index].place,
+                    partition: index, epoch: partitions[index].epoch, id: partitions[index].id,
                     snapshot: snapshot, lastStored: partitions[index].lastStored))
         }
     }
@@ -140,7 +140,7 @@ extension Shard where Ports: ~Copyable {
     /// By accepting the offsets the group confirms that this shard owned a partition all the time: the content of its
     /// changelog up to this shard's last record is known.
     mutating func acceptMarks(where isAccepted: (TopicPartition) -> Bool) {
-        for mark in marks where partitions[mark.partition].epoch == mark.epoch && isAccepted(mark.place) {
+        for mark in marks where partitions[mark.partition].epoch == mark.epoch && isAccepted(mark.id) {
             partitions[mark.partition].ledger.committed(mark.snapshot)
             partitions[mark.partition].committed = mark.snapshot
             partitions[mark.partition].mustCommit = false
@@ -184,7 +184,7 @@ extension Shard where Ports: ~Copyable {
 
     mutating func failDisk(of index: Int32) {
         // Nothing has failed if another shard has taken the file.
-        if partitions[index].counts?.value.disk.isTaken == false { ports.tell(.diskFailed(partitions[index].place)) }
+        if partitions[index].counts?.value.disk.isTaken == false { ports.tell(.diskFailed(partitions[index].id)) }
         // An unreadable file is started from scratch.
         _ = partitions[index].counts?.value.restart()
         restoreAgain(index, after: .seconds(1))
@@ -216,7 +216,7 @@ extension Shard where Ports: ~Copyable {
         if partitions[index].counts?.value.disk.isTaken ?? false {
             failDisk(of: index)
         } else {
-            ports.tell(.diskFailed(partitions[index].place))
+            ports.tell(.diskFailed(partitions[index].id))
         }
     }
 

@@ -151,7 +151,7 @@ extension Shard where Ports: ~Copyable {
         return partitions[index].changes.withKey(of: change) { key in
             restore.value.withUnsafeBytes { value in
                 ports.publishChange(
-                    partition: partitions[index].place.partition, key: key, value: value, timestamp: timestamp,
+                    partition: partitions[index].id.partition, key: key, value: value, timestamp: timestamp,
                     tag: tag)
             }
         }

@@ -171,7 +171,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func stall(_ message: Ports.Message, _ index: Int32) {
-        ports.tell(.windowFull(partitions[index].place, offset: message.offset))
+        ports.tell(.windowFull(partitions[index].id, offset: message.offset))
         if !PlantedFault.isPlanted(.pauseForgotten) { stall(index, at: message.offset) }
         ports.release(message)
     }
@@ -180,7 +180,7 @@ extension Shard where Ports: ~Copyable {
     mutating func stall(_ index: Int32, at offset: Int64) {
         partitions[index].state = .stalled(offset)
         partitions[index].isStopped = true
-        ports.stop(partitions[index].place)
+        ports.stop(partitions[index].id)
     }
 
     /// Resumes reading once the window has moved and has room to spare.

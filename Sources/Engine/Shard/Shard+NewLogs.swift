@@ -12,11 +12,11 @@ extension Shard where Ports: ~Copyable {
 
     /// The log ends before what was taken: the topic was recreated or truncated. Counts stay; old offsets mean nothing.
     mutating func beginAnew(_ index: Int32, at offset: Int64, mark: CountState? = nil) {
-        ports.tell(.logMadeAnew(partitions[index].place, offset: offset))
+        ports.tell(.logMadeAnew(partitions[index].id, offset: offset))
         partitions[index].range = nil
         partitions[index].epoch &+= 1
         // The refusals were of other records.
-        forgetRefusals(of: [partitions[index].place])
+        forgetRefusals(of: [partitions[index].id])
         if settings.counts { beginIncarnation(index, mark: mark) }
         partitions[index].ledger = OffsetLedger(startingAt: offset)
         partitions[index].committed = partitions[index].ledger.snapshot()
@@ -75,9 +75,9 @@ extension Shard where Ports: ~Copyable {
             !PlantedFault.isPlanted(.longerLogTakenForOld), mark.incarnation == partitions[index].incarnation,
             range.contains(mark.offset)
         else { return false }
-        let place = partitions[index].place
-        if partitions[index].isHandedToConsumer { ports.stop(place) }
-        ports.read([Position(place, offset: mark.offset)])
+        let id = partitions[index].id
+        if partitions[index].isHandedToConsumer { ports.stop(id) }
+        ports.read([Position(id, offset: mark.offset)])
         (partitions[index].isHandedToConsumer, partitions[index].isStopped) = (true, false)
         // The position is unknown until the logs are compared: nothing may use it as the partition's beginning.
         partitions[index].hasPosition = false
@@ -103,8 +103,8 @@ extension Shard where Ports: ~Copyable {
         }
         partitions[index].state = .restoring
         if mark != nil, !isSame {
-            ports.tell(.logMadeAnew(partitions[index].place, offset: partitions[index].ledger.position))
-            forgetRefusals(of: [partitions[index].place])
+            ports.tell(.logMadeAnew(partitions[index].id, offset: partitions[index].ledger.position))
+            forgetRefusals(of: [partitions[index].id])
             beginIncarnation(index)
         }
         beginReading(index)

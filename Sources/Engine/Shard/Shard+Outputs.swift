@@ -54,7 +54,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     func source(of entry: UInt32) -> Position {
-        Position(partitions[entries[entry].partition].place, offset: entries[entry].offset)
+        Position(partitions[entries[entry].partition].id, offset: entries[entry].offset)
     }
 
     /// Starts to load the memory that an acknowledgment is about to change.

@@ -17,10 +17,10 @@ extension Shard where Ports: ~Copyable {
             switch partitions[index].state {
             case .asking(let again) where again <= now:
                 partitions[index].state = .asking(again: now + Self.asksEvery)
-                asked.append(partitions[index].place)
+                asked.append(partitions[index].id)
             case .askingRange(let again) where again <= now:
                 partitions[index].state = .askingRange(again: now + Self.asksEvery)
-                ports.askRange(partitions[index].place)
+                ports.askRange(partitions[index].id)
             case .askingRange: moveInLog(index)
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
@@ -99,7 +99,7 @@ extension Shard where Ports: ~Copyable {
         if partitions[index].counts == nil {
             partitions[index].counts = Box(
                 PartitionCounts(
-                    disk: ports.openDisk(partitions[index].place), budget: settings.countBudget,
+                    disk: ports.openDisk(partitions[index].id), budget: settings.countBudget,
                     undoes: settings.isTransactional))
             shareBudget()
         }
@@ -131,7 +131,7 @@ extension Shard where Ports: ~Copyable {
                 partitions[index].beganAt = now
                 return
             }
-            forgetRefusals(of: [partitions[index].place])
+            forgetRefusals(of: [partitions[index].id])
             beginIncarnation(index)
         } else if highest.offset >= partitions[index].ledger.position {
             return compareLog(index, in: range)
@@ -140,22 +140,22 @@ extension Shard where Ports: ~Copyable {
     }
 
     mutating func beginReading(_ index: Int32) {
-        guard case .restoring = partitions[index].state, ports.prepare(partitions[index].place) else { return }
-        let place = partitions[index].place
+        guard case .restoring = partitions[index].state, ports.prepare(partitions[index].id) else { return }
+        let id = partitions[index].id
         let offset = partitions[index].ledger.position
         partitions[index].isUncertain = true
         if partitions[index].mustCommit || partitions[index].ledger.isDirty { isDirty = true }
         if partitions[index].isHandedToConsumer {
             partitions[index].state = .seeking(offset, again: now)
-            return ports.tell(.reading([place]))
+            return ports.tell(.reading([id]))
         }
         partitions[index].isHandedToConsumer = true
         partitions[index].state = .running
-        begun.append(Position(place, offset: offset))
+        begun.append(Position(id, offset: offset))
     }
 
     private mutating func seek(_ index: Int32, to offset: Int64) {
-        let position = Position(partitions[index].place, offset: offset)
+        let position = Position(partitions[index].id, offset: offset)
         if partitions[index].isStopped {
             partitions[index].isStopped = false
             ports.read([position])
@@ -167,8 +167,8 @@ extension Shard where Ports: ~Copyable {
         partitions[index].isUncertain = true
     }
 
-    mutating func handleOutOfLog(_ place: TopicPartition) {
-        guard let index = partitions.index(of: place) else { return }
+    mutating func handleOutOfLog(_ id: TopicPartition) {
+        guard let index = partitions.index(of: id) else { return }
         switch partitions[index].state {
         case .running, .seeking:
             partitions[index].range = nil
@@ -179,8 +179,8 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    mutating func handleRange(_ place: TopicPartition, _ range: Range<Int64>) {
-        guard let index = partitions.index(of: place), case .askingRange = partitions[index].state else { return }
+    mutating func handleRange(_ id: TopicPartition, _ range: Range<Int64>) {
+        guard let index = partitions.index(of: id), case .askingRange = partitions[index].state else { return }
         partitions[index].range = range
         moveInLog(index)
     }
@@ -197,18 +197,18 @@ extension Shard where Ports: ~Copyable {
             guard partitions[index].isDrained, !partitions[index].isInTransaction, isConfirmed(index) else { return }
             guard next == partitions[index].foreignOffset else { return goBack(index, in: range) }
             // Nothing was taken since somebody else set the offset: the counts tell which log this is.
-            ports.tell(.logMadeAnew(partitions[index].place, offset: range.lowerBound))
+            ports.tell(.logMadeAnew(partitions[index].id, offset: range.lowerBound))
             partitions[index].epoch &+= 1
             partitions[index].mustCommit = true
             start(index, OffsetLedger(startingAt: range.lowerBound))
         } else if next < range.lowerBound {
             guard isConfirmed(index) else { return }
-            ports.tell(.logExpired(partitions[index].place, from: next, to: range.lowerBound))
+            ports.tell(.logExpired(partitions[index].id, from: next, to: range.lowerBound))
             partitions[index].range = nil
             partitions[index].gap = max(partitions[index].gap ?? range.lowerBound, range.lowerBound)
             partitions[index].state = .seeking(range.lowerBound, again: now)
         } else {
-            ports.tell(.offsetDenied(partitions[index].place, offset: next))
+            ports.tell(.offsetDenied(partitions[index].id, offset: next))
             partitions[index].range = nil
             partitions[index].state = .seeking(next, again: now)
         }
@@ -240,7 +240,7 @@ extension Shard where Ports: ~Copyable {
             start(index, OffsetLedger(startingAt: offset))
         case .error:
             partitions[index].range = nil
-            ports.tell(.offsetMissing(partitions[index].place))
+            ports.tell(.offsetMissing(partitions[index].id))
             partitions[index].state = .asking(again: now + .seconds(10))
         }
     }

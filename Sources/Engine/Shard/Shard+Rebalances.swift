@@ -14,7 +14,7 @@ struct Revocation {
 
     var partitions: [Int32]
     /// All partitions that the group named, including those that were never read.
-    var places: [TopicPartition]
+    var ids: [TopicPartition]
     var phase = Phase.draining
     /// When the phase ends at the latest.
     var deadline: Instant
@@ -27,23 +27,23 @@ extension Shard where Ports: ~Copyable {
     mutating func handle(_ event: ConsumerEvent) {
         if ending.isLeaving { return }
         switch event {
-        case .assigned(let places): assigned(places)
-        case .revoked(let places): revoked(places)
-        case .lost(let places): lost(places)
+        case .assigned(let ids): assigned(ids)
+        case .revoked(let ids): revoked(ids)
+        case .lost(let ids): lost(ids)
         case .memberIDChanged: memberIDChanged()
         case .committed(let positions): for position in positions { handleCommitted(position) }
         case .commitEnded(let number, let outcome): handleCommit(number, outcome)
-        case .outOfLog(let place): handleOutOfLog(place)
-        case .range(let place, let range): handleRange(place, range)
+        case .outOfLog(let id): handleOutOfLog(id)
+        case .range(let id, let range): handleRange(id, range)
         case .unowned, .failed: break
         }
     }
 
-    private mutating func assigned(_ places: [TopicPartition]) {
-        ports.tell(.assigned(places))
+    private mutating func assigned(_ ids: [TopicPartition]) {
+        ports.tell(.assigned(ids))
         ports.acceptAssignment()
-        for place in places where partitions.index(of: place) == nil {
-            _ = partitions.insert(place, topic: ports.number(ofTopic: place.topic), now: now)
+        for id in ids where partitions.index(of: id) == nil {
+            _ = partitions.insert(id, topic: ports.number(ofTopic: id.topic), now: now)
         }
         readAnewAll(from: now)
     }
@@ -62,33 +62,33 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    private mutating func revoked(_ places: [TopicPartition]) {
-        ports.tell(.revoked(places))
+    private mutating func revoked(_ ids: [TopicPartition]) {
+        ports.tell(.revoked(ids))
         var drained: [Int32] = []
-        for place in places {
-            guard let index = partitions.index(of: place) else { continue }
+        for id in ids {
+            guard let index = partitions.index(of: id) else { continue }
             restore.remove(index)
             partitions[index].state = .draining
             drained.append(index)
         }
         let bound = ending.isRunning ? settings.drain : min(settings.drain, ending.left(now))
         revocation = Revocation(
-            partitions: (revocation?.partitions ?? []) + drained, places: (revocation?.places ?? []) + places,
+            partitions: (revocation?.partitions ?? []) + drained, ids: (revocation?.ids ?? []) + ids,
             deadline: now + bound)
         readAnewAll(from: .never)
     }
 
-    private mutating func lost(_ places: [TopicPartition]) {
-        ports.tell(.lost(places))
-        for place in places { if let index = partitions.index(of: place) { dropPartition(index) } }
+    private mutating func lost(_ ids: [TopicPartition]) {
+        ports.tell(.lost(ids))
+        for id in ids { if let index = partitions.index(of: id) { dropPartition(index) } }
         if var open = revocation {
             open.partitions.removeAll { partitions[$0].state == .gone }
-            open.places.removeAll { places.contains($0) }
-            revocation = open.places.isEmpty ? nil : open
+            open.ids.removeAll { ids.contains($0) }
+            revocation = open.ids.isEmpty ? nil : open
         }
-        forgetRefusals(of: places)
-        ports.giveBack(places)
-        ports.forget(places)
+        forgetRefusals(of: ids)
+        ports.giveBack(ids)
+        ports.forget(ids)
         if servesNothing { confirmation = nil }
         readAnewAll(from: now)
     }
@@ -137,7 +137,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    mutating func forgetRefusals(of places: [TopicPartition]) { forgetRefusals { places.contains($0.partition) } }
+    mutating func forgetRefusals(of ids: [TopicPartition]) { forgetRefusals { ids.contains($0.partition) } }
 
     mutating func forgetRefusals(where isPast: (Position) -> Bool) {
         poisonRecords = poisonRecords.filter { !isPast($0.key.position) }
@@ -175,10 +175,10 @@ extension Shard where Ports: ~Copyable {
             _ = partitions[index].writeBehind()
             dropPartition(index)
         }
-        forgetRefusals(of: revocation.places)
-        ports.giveBack(revocation.places)
-        ports.forget(revocation.places)
-        ports.tell(.givenBack(revocation.places))
+        forgetRefusals(of: revocation.ids)
+        ports.giveBack(revocation.ids)
+        ports.forget(revocation.ids)
+        ports.tell(.givenBack(revocation.ids))
         readAnewAll(from: now)
     }
 
@@ -196,13 +196,13 @@ extension Shard where Ports: ~Copyable {
 
     /// Drops everything of every partition, and releases each record and what the partitions needed.
     mutating func giveUp() {
-        var places: [TopicPartition] = []
+        var ids: [TopicPartition] = []
         for index in partitions.indices where partitions[index].state != .gone {
             dropEntries(of: index)
-            places.append(partitions[index].place)
+            ids.append(partitions[index].id)
         }
         for entry in 1...UInt32(entries.capacity) { letGo(of: entry) }
-        ports.forget(places)
+        ports.forget(ids)
     }
 
     /// Leaves what is not published of a partition to its next owner; published outputs go on.

@@ -14,7 +14,7 @@ extension Shard where Ports: ~Copyable {
             guard let secret = partitions[index].counts?.value.secret else { continue }
             let last = partitions[index].counts?.value.beginRestore()
             let isWrong = PlantedFault.isPlanted(.countOfWrongPartition)
-            let number = partitions[index].place.partition
+            let number = partitions[index].id.partition
             restore.begin(index, number: isWrong ? number ^ 1 : number, secret, from: isWrong ? nil : last)
         }
         if restore.isChanged {

@@ -39,8 +39,8 @@ extension Shard where Ports: ~Copyable {
     private mutating func forgetCommittedRefusals() {
         guard !poisonRecords.isEmpty || !suspects.isEmpty else { return }
         for index in partitions.indices where partitions[index].state != .gone {
-            let (place, offset) = (partitions[index].place, partitions[index].committed.offset)
-            forgetRefusals { $0.partition == place && $0.offset < offset }
+            let (id, offset) = (partitions[index].id, partitions[index].committed.offset)
+            forgetRefusals { $0.partition == id && $0.offset < offset }
         }
     }
 

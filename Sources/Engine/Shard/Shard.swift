@@ -257,7 +257,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         confirmationAttempts += 1
         let committed = partitions[index].committed
         ports.commit(
-            [Position(partitions[index].place, offset: committed.offset, metadata: committed.metadata)],
+            [Position(partitions[index].id, offset: committed.offset, metadata: committed.metadata)],
             number: confirmation)
     }
 

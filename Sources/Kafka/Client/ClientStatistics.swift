@@ -4,7 +4,7 @@ import Synchronization
 /// A client's latest measurements, which librdkafka reports every `statistics.interval.ms`.
 public struct ClientStatistics: Sendable {
     public struct Partition: Sendable {
-        public let place: TopicPartition
+        public let id: TopicPartition
         /// The end of the log for this client: after the last record that may be read. Negative while unknown.
         public let end: Int64
         /// The offset to be fetched next. Negative while unknown.
@@ -37,7 +37,7 @@ public struct ClientStatistics: Sendable {
             // The number -1 is for records that have no partition yet.
             numbers.partitions.values.filter { $0.partition >= 0 }.map {
                 Partition(
-                    place: TopicPartition(topic, $0.partition), end: $0.ls_offset >= 0 ? $0.ls_offset : $0.hi_offset,
+                    id: TopicPartition(topic, $0.partition), end: $0.ls_offset >= 0 ? $0.ls_offset : $0.hi_offset,
                     nextOffset: $0.next_offset, fetched: $0.fetchq_cnt, isReached: reached.contains($0.broker))
             }
         }

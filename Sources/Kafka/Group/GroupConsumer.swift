@@ -135,7 +135,7 @@ package final class GroupConsumer {
             if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
                 let record = Record(message, topic: topics.number(of: message.pointee.rkt))
                 countGivenOut(record)
-                guard deferredStops.isEmpty || !deferredStops.contains(place(of: record)) else {
+                guard deferredStops.isEmpty || !deferredStops.contains(partition(of: record)) else {
                     record.destroy()
                     continue
                 }
@@ -156,7 +156,7 @@ package final class GroupConsumer {
         waker.wakeLeaders(of: reading)
     }
 
-    private func place(of record: Record) -> TopicPartition {
+    private func partition(of record: Record) -> TopicPartition {
         TopicPartition(topics.name(record.topic), record.partition)
     }
 

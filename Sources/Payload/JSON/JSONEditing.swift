@@ -1,6 +1,6 @@
 extension JSONDocument {
     /// A point to which edits can be undone.
-    public struct Mark: Sendable {
+    public struct Savepoint: Sendable {
         let reading: UInt64
         let bytes: Int
         let records: Int
@@ -9,29 +9,29 @@ extension JSONDocument {
 
     public var isEdited: Bool { storage.journal.count > 0 }
 
-    public func mark() -> Mark {
-        Mark(
+    public func savepoint() -> Savepoint {
+        Savepoint(
             reading: storage.reading, bytes: storage.bytes.count, records: storage.records.count,
             journal: storage.journal.count)
     }
 
-    /// Whether the mark was made for the text read last.
-    func isOf(_ mark: Mark) -> Bool { mark.reading == storage.reading }
+    /// Whether the savepoint was made for the text read last.
+    func isOf(_ savepoint: Savepoint) -> Bool { savepoint.reading == storage.reading }
 
-    /// Undoes every edit since the mark. A mark from another `read` undoes nothing.
-    public mutating func rollback(to mark: Mark) {
-        guard isOf(mark) else { return }
-        guard storage.records.count > mark.records || storage.journal.count > mark.journal else { return }
+    /// Undoes every edit since the savepoint. A savepoint from another `read` undoes nothing.
+    public mutating func rollback(to savepoint: Savepoint) {
+        guard isOf(savepoint) else { return }
+        guard storage.records.count > savepoint.records || storage.journal.count > savepoint.journal else { return }
         unshare()
         var last = storage.journal.count
-        while last > mark.journal {
+        while last > savepoint.journal {
             last -= 1
             let change = storage.journal.base[last]
             records[Int(change.index)] = change.before
         }
-        storage.journal.cut(to: mark.journal)
-        storage.records.cut(to: mark.records)
-        storage.bytes.cut(to: mark.bytes)
+        storage.journal.cut(to: savepoint.journal)
+        storage.records.cut(to: savepoint.records)
+        storage.bytes.cut(to: savepoint.bytes)
     }
 
     // MARK: - Edits by pointer
@@ -63,9 +63,9 @@ extension JSONDocument {
     }
 
     mutating func set(at pointer: JSONPointer, _ append: (inout JSONDocument) -> JSONNode?) -> Bool {
-        let mark = mark()
+        let savepoint = savepoint()
         guard !pointer.tokens.isEmpty, let value = append(&self), place(value, at: pointer) else {
-            rollback(to: mark)
+            rollback(to: savepoint)
             return false
         }
         return true

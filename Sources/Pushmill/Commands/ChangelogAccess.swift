@@ -21,7 +21,7 @@ struct ChangelogAccess {
     }
 
     /// The partition that Java clients choose for events whose key is the recipient.
-    func place(of recipient: [UInt8]) -> TopicPartition {
+    func partition(of recipient: [UInt8]) -> TopicPartition {
         recipient.withUnsafeBytes { TopicPartition(of: $0, in: topic, partitions: partitions) }
     }
 
@@ -32,16 +32,16 @@ struct ChangelogAccess {
         if let number, !(0..<partitions).contains(number) {
             throw ProgramError.usage("the topic \(topic) has \(partitions) partitions, numbered from 0")
         }
-        for partition in number.map({ $0..<($0 + 1) }) ?? 0..<partitions {
-            let place = TopicPartition(topic, Int32(clamping: partition))
-            try body(place, view(of: place))
+        for index in number.map({ $0..<($0 + 1) }) ?? 0..<partitions {
+            let partition = TopicPartition(topic, Int32(clamping: index))
+            try body(partition, view(of: partition))
         }
     }
 
     /// The counts that result from the partition's records.
-    private func view(of place: TopicPartition) throws -> ChangelogView {
+    private func view(of partition: TopicPartition) throws -> ChangelogView {
         var range = TopicRange(topic: topic)
-        range.partitions = [place.partition]
+        range.partitions = [partition.partition]
         let records = try configuration.read(range)
         var view = ChangelogView()
         while case let batch = try records.next(10_000), !batch.isEmpty {
@@ -51,10 +51,10 @@ struct ChangelogAccess {
                 } catch .version(let version) {
                     // Without this record, what is shown or written would be wrong.
                     throw ProgramError.badData(
-                        "\(place)/\(record.offset): a count of unknown version \(version): use the release that wrote it"
+                        "\(partition)/\(record.offset): a count of unknown version \(version): use the release that wrote it"
                     )
                 } catch {
-                    console.error("warning: \(place)/\(record.offset) is not a count: \(error.reason)")
+                    console.error("warning: \(partition)/\(record.offset) is not a count: \(error.reason)")
                 }
             }
         }
@@ -77,13 +77,13 @@ struct ChangelogAccess {
 
     /// Keeps the position of the event that was counted last: so this is the account's latest state, whatever is stored
     /// elsewhere, and that event is not counted again.
-    func set(_ keys: [[UInt8]], to count: Int32, _ view: ChangelogView, in place: TopicPartition) throws {
-        try explaining("cannot write to \(place)") {
+    func set(_ keys: [[UInt8]], to count: Int32, _ view: ChangelogView, in partition: TopicPartition) throws {
+        try explaining("cannot write to \(partition)") {
             let sender = try RecordSender(configuration.plainProducer())
             for key in keys {
                 var state = view.state(ofKey: key)
                 state.count = count
-                try sender.send(RecordEnvelope(key, state, in: place), as: "a count")
+                try sender.send(RecordEnvelope(key, state, in: partition), as: "a count")
             }
             _ = sender.settle(patience: 300)
             try sender.check()
@@ -93,10 +93,10 @@ struct ChangelogAccess {
 
 extension RecordEnvelope {
     /// An account's state in the form of the changelog.
-    init(_ key: [UInt8], _ state: CountState, in place: TopicPartition) {
+    init(_ key: [UInt8], _ state: CountState, in partition: TopicPartition) {
         self.init()
-        topic = place.topic
-        partition = place.partition
+        topic = partition.topic
+        self.partition = partition.partition
         self.key = key
         var value: [UInt8] = []
         ChangelogRecord.encode(state, into: &value)

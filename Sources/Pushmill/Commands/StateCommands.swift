@@ -56,18 +56,19 @@ extension Command {
         let changelog = try invocation.changelog()
         try changelog.checkNobodyRuns()
         let number = try invocation.partition()
-        let usual = changelog.place(of: recipient)
-        var found: (place: TopicPartition, view: ChangelogView, isHere: Bool)?
-        try changelog.forEachView(of: number) { place, view in
+        let usual = changelog.partition(of: recipient)
+        var found: (partition: TopicPartition, view: ChangelogView, isHere: Bool)?
+        try changelog.forEachView(of: number) { partition, view in
             // In any app, even if the counts are 0: all events of a recipient are in one partition.
             let isHere = !view.keys(of: recipient, { $0 != CountState(count: 0) }).isEmpty
             if let found, isHere, found.isHere {
-                throw ProgramError.badData("counts are in \(found.place) and in \(place): choose one with --partition")
+                throw ProgramError.badData(
+                    "counts are in \(found.partition) and in \(partition): choose one with --partition")
             }
-            if isHere || found == nil && (place == usual || number != nil) { found = (place, view, isHere) }
+            if isHere || found == nil && (partition == usual || number != nil) { found = (partition, view, isHere) }
         }
         guard let found else { throw ProgramError.badData("the changelog has no partitions") }
-        try changelog.set([key], to: Int32(count), found.view, in: found.place)
+        try changelog.set([key], to: Int32(count), found.view, in: found.partition)
         return .success
     }
 
@@ -95,10 +96,10 @@ extension Command {
         let changelog = try invocation.changelog()
         try changelog.checkNobodyRuns()
         var count = 0
-        try changelog.forEachView(of: invocation.partition()) { place, view in
+        try changelog.forEachView(of: invocation.partition()) { partition, view in
             let keys = view.keys(of: recipient)
             // A tombstone would be older than the stored state, which would come back.
-            if !keys.isEmpty { try changelog.set(keys, to: 0, view, in: place) }
+            if !keys.isEmpty { try changelog.set(keys, to: 0, view, in: partition) }
             count += keys.count
         }
         invocation.console.output("\(count) counts deleted")

@@ -50,10 +50,10 @@ extension MetricRegistry {
         measure(.inFlightMessages) { [.init(handle.figures.sum(\.inFlight))] }
         measure(.inFlightBytes) { [.init(handle.figures.sum(\.inFlightBytes))] }
         measure(.lag) {
-            handle.backlogs.compactMap { backlog in backlog.records.map { .init(Double($0), of: backlog.place) } }
+            handle.backlogs.compactMap { backlog in backlog.records.map { .init(Double($0), of: backlog.id) } }
         }
-        measure(.oldestUnfinished) { handle.backlogs.map { .init($0.seconds, of: $0.place) } }
-        measure(.paused) { handle.figures.flatMap(\.partitions).map { .init($0.isPaused ? 1 : 0, of: $0.place) } }
+        measure(.oldestUnfinished) { handle.backlogs.map { .init($0.seconds, of: $0.id) } }
+        measure(.paused) { handle.figures.flatMap(\.partitions).map { .init($0.isPaused ? 1 : 0, of: $0.id) } }
         measure(.busy) { [shards] in
             let seconds = handle.engine?.busySeconds ?? Array(repeating: 0, count: shards)
             return seconds.enumerated().map { .init($1, "\($0)") }
@@ -85,7 +85,7 @@ extension MetricRegistry {
 }
 
 extension MetricSample {
-    fileprivate init(_ value: Double, of place: TopicPartition) { self.init(value, place.topic, "\(place.partition)") }
+    fileprivate init(_ value: Double, of id: TopicPartition) { self.init(value, id.topic, "\(id.partition)") }
 }
 
 extension Array {

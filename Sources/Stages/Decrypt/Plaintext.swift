@@ -49,7 +49,7 @@ extension DecryptOptions.Field {
         }
         guard object.kind(of: object.root) == .object else { throw .notObject }
         guard object.childCount(of: object.root) <= Self.maximumMembers else { throw .tooLarge }
-        let mark = content.mark()
+        let savepoint = content.savepoint()
         // Removed first, because a merged member may take the ciphertext's place.
         removeSource(from: &content)
         do throws(DecryptFailure) {
@@ -57,7 +57,7 @@ extension DecryptOptions.Field {
                 try merge(member, of: object, into: &content)
             }
         } catch {
-            content.rollback(to: mark)
+            content.rollback(to: savepoint)
             throw error
         }
     }

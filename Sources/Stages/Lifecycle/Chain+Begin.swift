@@ -66,7 +66,7 @@ extension Chain {
         } catch {
             return deadLetter(delivery, DeadLetterReason(error), message: error.description)
         }
-        delivery.untouched = delivery.content.mark()
+        delivery.untouched = delivery.content.savepoint()
         return nil
     }
 

@@ -32,8 +32,8 @@ extension Chain {
 
     /// Undoes a stage's edits. If the stage replaced the payload, nothing can be undone: the input is read again,
     /// without the edits of the stages before and, once counted, without its badge, since an increment is not a count.
-    func undo(_ delivery: Delivery, _ content: inout NotificationContent, to mark: JSONDocument.Mark) {
-        if content.isOf(mark) { return content.rollback(to: mark) }
+    func undo(_ delivery: Delivery, _ content: inout NotificationContent, to savepoint: JSONDocument.Savepoint) {
+        if content.isOf(savepoint) { return content.rollback(to: savepoint) }
         readAgain(delivery, &content)
         if hasCounted(delivery) { content.badge = nil }
     }

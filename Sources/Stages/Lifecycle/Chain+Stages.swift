@@ -12,9 +12,9 @@ extension Chain {
         switch ended.result {
         case .success(let value):
             result = value
-            let (mark, operation) = (delivery.content.mark(), delivery.content.badgeOperation)
+            let (savepoint, operation) = (delivery.content.savepoint(), delivery.content.badgeOperation)
             delivery.content = ended.content
-            keep(operation, in: &delivery.content, since: mark)
+            keep(operation, in: &delivery.content, since: savepoint)
         case .failure(let error):
             // The delivery still has the content from before the stage.
             var context = context(delivery)
@@ -109,19 +109,19 @@ extension Chain {
     private func runAtOnce(
         _ link: ChainLink, _ delivery: Delivery, _ content: inout NotificationContent, _ context: StageContext
     ) -> StageResult? {
-        let mark = content.mark()
+        let savepoint = content.savepoint()
         let operation = content.badgeOperation
         let failed: StageResult?
         do {
             if let result = try link.stage.didReceiveAtOnce(&content, context: context) {
-                keep(operation, in: &content, since: mark)
+                keep(operation, in: &content, since: savepoint)
                 return result
             }
             failed = nil
         } catch {
             failed = failure(error, context)
         }
-        undo(delivery, &content, to: mark)
+        undo(delivery, &content, to: savepoint)
         // `undo` does not restore the operation, which is not part of the payload.
         content.badgeOperation = operation
         return failed
@@ -130,9 +130,9 @@ extension Chain {
     /// If a stage replaced the payload, the new one has no badge operation: the one from before is kept.
     @inline(__always)
     private func keep(
-        _ operation: BadgeOperation?, in content: inout NotificationContent, since mark: JSONDocument.Mark
+        _ operation: BadgeOperation?, in content: inout NotificationContent, since savepoint: JSONDocument.Savepoint
     ) {
-        guard let operation, content.badgeOperation == nil, !content.isOf(mark) else { return }
+        guard let operation, content.badgeOperation == nil, !content.isOf(savepoint) else { return }
         content.badgeOperation = operation
     }
 
@@ -178,9 +178,9 @@ extension Chain {
         var context = context
         context.stage = delivery.stageIndex
         let applies = link.applies(to: content, delivery)
-        let (mark, operation) = (content.mark(), content.badgeOperation)
+        let (savepoint, operation) = (content.savepoint(), content.badgeOperation)
         let result = applies ? link.stage.timeWillExpire(&content, context: context) : .skipped
-        keep(operation, in: &content, since: mark)
+        keep(operation, in: &content, since: savepoint)
         end(delivery, content, result, took: took)
     }
 }

@@ -58,8 +58,8 @@ public final class Delivery {
     @exclusivity(unchecked) var phase = Phase.clear
     /// The best attempt; while a stage runs on the pool, the content before that stage.
     @exclusivity(unchecked) package internal(set) var content = NotificationContent()
-    /// Marks the content before any edit.
-    @exclusivity(unchecked) var untouched: JSONDocument.Mark?
+    /// The content before any edit.
+    @exclusivity(unchecked) var untouched: JSONDocument.Savepoint?
     /// Whether the record is a CloudEvent, `event`, and its data the payload.
     @exclusivity(unchecked) var isStructured = false
     @exclusivity(unchecked) var event: CloudEvent?

@@ -9,11 +9,11 @@ extension Scene {
     func committed(
         within limit: Duration = .seconds(30), when isMet: @escaping @Sendable ([Position]) -> Bool
     ) async throws -> [Position] {
-        try await elsewhere { [brokers, group, places] in
+        try await elsewhere { [brokers, group, inputPartitions] in
             let outsider = try Outsider(brokers, group: group)
             let end = ContinuousClock.now + limit
             while true {
-                let positions = try outsider.committed(places)
+                let positions = try outsider.committed(inputPartitions)
                 if isMet(positions) { return positions }
                 guard end > .now else { throw Overdue(what: "a commit, it is \(positions)", limit: limit) }
             }
@@ -37,17 +37,17 @@ private final class Outsider {
         consumer = try GroupConsumer(brokers.properties([("group.id", group)]), signal: signal, log: { _, _, _ in })
     }
 
-    /// In the order of the places.
-    func committed(_ places: [TopicPartition]) throws -> [Position] {
-        consumer.askCommitted(places)
+    /// In the order of the partitions.
+    func committed(_ partitions: [TopicPartition]) throws -> [Position] {
+        consumer.askCommitted(partitions)
         var known: [TopicPartition: Position] = [:]
         try wait(for: "what is committed") { event in
             if case .committed(let positions) = event {
                 for position in positions { known[position.partition] = position }
             }
-            return known.count == places.count
+            return known.count == partitions.count
         }
-        return places.compactMap { known[$0] }
+        return partitions.compactMap { known[$0] }
     }
 
     func commit(_ positions: [Position]) throws {

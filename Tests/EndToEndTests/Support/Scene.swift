@@ -97,7 +97,7 @@ final class Scene: Sendable {
             deadLetters: deadLetterTopic)
     }
 
-    var places: [TopicPartition] { (0..<Int32(partitions)).map { TopicPartition(input, $0) } }
+    var inputPartitions: [TopicPartition] { (0..<Int32(partitions)).map { TopicPartition(input, $0) } }
 
     private func clear() async throws {
         for service in services.withLock({ $0 }) {

@@ -12,10 +12,10 @@ final class TopicReader<Element: Sendable>: Sendable {
     init(_ brokers: Brokers, topic: String, partitions: Int, read: @escaping @Sendable (Record) -> Element) throws {
         let (elements, isStopping) = (elements, isStopping)
         let properties = brokers.properties([("fetch.wait.max.ms", "50")])
-        let places = (0..<Int32(partitions)).map { Position(TopicPartition(topic, $0), offset: Position.beginning) }
+        let positions = (0..<Int32(partitions)).map { Position(TopicPartition(topic, $0), offset: Position.beginning) }
         let started = try Thread(named: "test") {
             guard let reader = try? PartitionReader(properties, log: { _, _, _ in }),
-                (try? reader.read(from: places)) != nil
+                (try? reader.read(from: positions)) != nil
             else { return }
             while !isStopping.value {
                 let records = reader.poll(milliseconds: 50).records

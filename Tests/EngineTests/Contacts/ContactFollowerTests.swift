@@ -59,7 +59,7 @@ struct ContactFollowerTests {
     @Test("A partition of contacts is followed until the last user forgets it")
     func forgetting() {
         let follower = follower()
-        for place in [Self.first, Self.second, Self.other] { _ = follower.isReady(place) }
+        for partition in [Self.first, Self.second, Self.other] { _ = follower.isReady(partition) }
         follower.serve([1], areAll: false)
         follower.forget([Self.first, TopicPartition("a", 7)])
         #expect(follower.isReady(Self.second) && follower.wanted(until: .past) == [1, 2])

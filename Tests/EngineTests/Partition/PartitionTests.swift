@@ -76,7 +76,7 @@ struct PartitionTests {
         #expect(partition.gap == nil)
     }
 
-    @Test("A table finds partitions by place, and by the numbers that records carry")
+    @Test("A table finds partitions by topic and number, and by the numbers that records carry")
     func finds() {
         var table = PartitionTable<SimulatedPorts>()
         let first = table.insert(TopicPartition("events", 2), topic: 0, now: now)
@@ -117,8 +117,8 @@ struct PartitionTests {
             table[index].incarnation = UInt32(number)
         }
         let isKept = table.indices.allSatisfy { index in
-            table[index].incarnation == UInt32(table[index].place.partition)
-                && table.index(topic: 0, partition: table[index].place.partition) == index
+            table[index].incarnation == UInt32(table[index].id.partition)
+                && table.index(topic: 0, partition: table[index].id.partition) == index
         }
         #expect(isKept)
     }

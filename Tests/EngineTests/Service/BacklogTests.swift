@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The backlog of a partition")
 struct BacklogTests {
-    private let place = TopicPartition("events", 0)
+    private let id = TopicPartition("events", 0)
     private let start: Int64 = 1_700_000_000_000
 
     /// Offsets 0..<`taken` were taken, and `done` are finished. `lastTaken` is the timestamp of the last one taken.
@@ -16,7 +16,7 @@ struct BacklogTests {
         taken: Int64, done: Range<Int64>, oldest: Int64?, lastTaken: Int64,
         state: Partition<SimulatedPorts>.State = .running
     ) -> ShardFigures.PartitionFigures {
-        var partition = Partition<SimulatedPorts>(place, topic: 0, now: .past)
+        var partition = Partition<SimulatedPorts>(id, topic: 0, now: .past)
         partition.state = state
         partition.isHandedToConsumer = true
         for offset in 0..<taken { _ = partition.ledger.take(offset) }
@@ -28,7 +28,7 @@ struct BacklogTests {
     private func log(
         end: Int64, next: Int64, fetched: Int = 1, isReached: Bool = true
     ) -> ClientStatistics.Partition {
-        ClientStatistics.Partition(place: place, end: end, nextOffset: next, fetched: fetched, isReached: isReached)
+        ClientStatistics.Partition(id: id, end: end, nextOffset: next, fetched: fetched, isReached: isReached)
     }
 
     @Test("A message that hangs before 150,000 finished ones is a lag of one with its age")
@@ -36,7 +36,7 @@ struct BacklogTests {
         var watch = BacklogWatch()
         let figures = figures(taken: 150_001, done: 1..<150_001, oldest: start, lastTaken: start + 30_000)
         let backlogs = watch.look([(figures, log(end: 150_001, next: 150_001))], now: start + 30_500)
-        expect(backlogs, is: [Backlog(place: place, records: 1, seconds: 30.5)])
+        expect(backlogs, is: [Backlog(id: id, records: 1, seconds: 30.5)])
     }
 
     @Test("Extreme timestamps of records do not break the backlog's age", arguments: [Int64.min, -1, 0, .max])
@@ -64,7 +64,7 @@ struct BacklogTests {
         let hour: Int64 = 3_600_000
         expect(watch.look([(figures, log(end: 10, next: 10))], now: start + hour).first?.seconds, is: 0)
         let backlogs = watch.look([(figures, log(end: 11, next: 10))], now: start + hour + 2_000)
-        expect(backlogs, is: [Backlog(place: place, records: 1, seconds: 2)])
+        expect(backlogs, is: [Backlog(id: id, records: 1, seconds: 2)])
     }
 
     @Test("While the broker is unreachable, the age counts from when nothing was left to take")
@@ -74,7 +74,7 @@ struct BacklogTests {
         expect(watch.look([(figures, log(end: 10, next: 10))], now: start + 60_000).first?.seconds, is: 0)
         let away = log(end: 10, next: 10, isReached: false)
         let backlogs = watch.look([(figures, away)], now: start + 90_000)
-        expect(backlogs, is: [Backlog(place: place, records: 0, seconds: 30)])
+        expect(backlogs, is: [Backlog(id: id, records: 0, seconds: 30)])
         expect(watch.look([(figures, away)], now: start + 91_000).first?.seconds, is: 31)
         expect(watch.look([(figures, log(end: 10, next: 10))], now: start + 92_000).first?.seconds, is: 0)
     }
@@ -85,7 +85,7 @@ struct BacklogTests {
         let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
         _ = watch.look([(figures, log(end: 10, next: 10))], now: start + 60_000)
         let backlogs = watch.look([(figures, log(end: -1, next: 10))], now: start + 90_000)
-        expect(backlogs, is: [Backlog(place: place, records: nil, seconds: 30)])
+        expect(backlogs, is: [Backlog(id: id, records: nil, seconds: 30)])
         expect(watch.look([(figures, log(end: 10, next: 10))], now: start + 91_000).first?.seconds, is: 0)
     }
 
@@ -118,7 +118,7 @@ struct BacklogTests {
         var watch = BacklogWatch()
         let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
         let backlogs = watch.look([(figures, log(end: 12, next: 12, fetched: 0))], now: start + 5_000)
-        expect(backlogs, is: [Backlog(place: place, records: 0, seconds: 0)])
+        expect(backlogs, is: [Backlog(id: id, records: 0, seconds: 0)])
     }
 
     @Test("Records that a waiting partition fetched and dropped count as backlog")
@@ -126,7 +126,7 @@ struct BacklogTests {
         var watch = BacklogWatch()
         let figures = figures(taken: 10, done: 1..<10, oldest: start, lastTaken: start, state: .stalled(10))
         let backlogs = watch.look([(figures, log(end: 1_000, next: 900, fetched: 0))], now: start + 1_000)
-        expect(backlogs, is: [Backlog(place: place, records: 991, seconds: 1)])
+        expect(backlogs, is: [Backlog(id: id, records: 991, seconds: 1)])
     }
 
     @Test("If the window is full, records that were fetched but not taken count as backlog")
@@ -144,7 +144,7 @@ struct BacklogTests {
         var watch = BacklogWatch()
         let backlogs = watch.look(
             figures.map { ($0, log(end: far + 100, next: far + 1, fetched: 0)) }, now: start + 60_000)
-        expect(backlogs, is: [Backlog(place: ScriptedShard.place(), records: far + 100, seconds: 60)])
+        expect(backlogs, is: [Backlog(id: ScriptedShard.partition(), records: far + 100, seconds: 60)])
     }
 
     @Test("Until the log's end is known, the backlog has an age but no lag")
@@ -152,7 +152,7 @@ struct BacklogTests {
         var watch = BacklogWatch()
         let figures = figures(taken: 1, done: 0..<0, oldest: start, lastTaken: start)
         let backlogs = watch.look([(figures, nil)], now: start + 1_000)
-        expect(backlogs, is: [Backlog(place: place, records: nil, seconds: 1)])
+        expect(backlogs, is: [Backlog(id: id, records: nil, seconds: 1)])
     }
 
     @Test("The backlog of an unserved partition ages from when the partition came")
@@ -161,7 +161,7 @@ struct BacklogTests {
         let figures = figures(taken: 0, done: 0..<0, oldest: nil, lastTaken: 0, state: .restoring)
         _ = watch.look([(figures, nil)], now: start)
         let backlogs = watch.look([(figures, nil)], now: start + 90_000)
-        expect(backlogs, is: [Backlog(place: place, records: nil, seconds: 90)])
+        expect(backlogs, is: [Backlog(id: id, records: nil, seconds: 90)])
     }
 
     @Test("A partition that is unserved again keeps the age of its unfinished records")

@@ -68,9 +68,9 @@ struct MembershipTests {
         let counts = try CountFolder(
             path: "\(folder.path)/counts", cluster: "c", changelog: "badges", mostConnections: 1)
         var ports = try ports(counts: counts)
-        let place = TopicPartition("events", 0)
+        let partition = TopicPartition("events", 0)
         let position = RecordPosition(partition: 0, offset: 9, timestamp: 1)
-        expect(ports.openDisk(place).write([], at: position), is: true)
-        expect(ports.openDisk(place).position, is: position)
+        expect(ports.openDisk(partition).write([], at: position), is: true)
+        expect(ports.openDisk(partition).position, is: position)
     }
 }

@@ -9,8 +9,8 @@ import Testing
 
 @Suite("News for operators")
 struct NewsTests {
-    private static let place = TopicPartition("events", 2)
-    private static let places = [TopicPartition("events", 1), place, TopicPartition("events", 5)]
+    private static let partition = TopicPartition("events", 2)
+    private static let partitions = [TopicPartition("events", 1), partition, TopicPartition("events", 5)]
     private static let position = RecordPosition(partition: 3, offset: 40)
     private static let fields: [LogField] = [.topic("events"), .partition(2), .offset(7)]
     private static let listed: [LogField] = [.count(3), .partitions("events/1-2,5")]
@@ -29,20 +29,20 @@ struct NewsTests {
     }
 
     private static let lines = [
-        Line(.assigned(places), .info, listed),
-        Line(.revoked(places), .info, listed),
-        Line(.lost(places), .warning, listed),
-        Line(.reading(places), .info, listed),
-        Line(.givenBack(places), .info, listed),
+        Line(.assigned(partitions), .info, listed),
+        Line(.revoked(partitions), .info, listed),
+        Line(.lost(partitions), .warning, listed),
+        Line(.reading(partitions), .info, listed),
+        Line(.givenBack(partitions), .info, listed),
         Line(.drainTooLong(unfinished: 4), .warning, [.count(4)]),
-        Line(.foreignCommit(Position(place, offset: 7), reason: "odd"), .warning, fields + [.reason("odd")]),
-        Line(.newerCommit(Position(place, offset: 7), reason: "odd"), .error, fields + [.reason("odd")]),
-        Line(.logMadeAnew(place, offset: 7), .warning, fields),
-        Line(.logExpired(place, from: 7, to: 19), .error, fields + [.count(12)]),
-        Line(.offsetDenied(place, offset: 7), .warning, fields),
-        Line(.offsetMissing(place), .error, [.topic("events"), .partition(2)]),
-        Line(.windowFull(place, offset: 7), .warning, fields),
-        Line(.metadataCut(place, leftOut: 4), .warning, [.topic("events"), .partition(2), .count(4)]),
+        Line(.foreignCommit(Position(partition, offset: 7), reason: "odd"), .warning, fields + [.reason("odd")]),
+        Line(.newerCommit(Position(partition, offset: 7), reason: "odd"), .error, fields + [.reason("odd")]),
+        Line(.logMadeAnew(partition, offset: 7), .warning, fields),
+        Line(.logExpired(partition, from: 7, to: 19), .error, fields + [.count(12)]),
+        Line(.offsetDenied(partition, offset: 7), .warning, fields),
+        Line(.offsetMissing(partition), .error, [.topic("events"), .partition(2)]),
+        Line(.windowFull(partition, offset: 7), .warning, fields),
+        Line(.metadataCut(partition, leftOut: 4), .warning, [.topic("events"), .partition(2), .count(4)]),
         Line(.commitFailed(reason: "odd"), .warning, [.reason("odd")]),
         Line(.transactionAborted(reason: "odd"), .warning, [.error(text: "odd")]),
         Line(.transactionsTakenOver, .info, []),
@@ -50,7 +50,7 @@ struct NewsTests {
         Line(.outputsReturned(reason: "odd"), .warning, [.reason("odd")]),
         Line(.outputsGoOn, .info, []),
         Line(
-            .outputRefused(place, offset: 7, reason: "odd"), .error, [.source("events/2/7"), .error(text: "odd")]),
+            .outputRefused(partition, offset: 7, reason: "odd"), .error, [.source("events/2/7"), .error(text: "odd")]),
         Line(.changelogRefused(reason: "odd"), .error, [.error(text: "odd")]),
         Line(.changelogNotARecord(position, reason: "odd"), .warning, record),
         Line(.changelogNewer(position, reason: "odd"), .error, record),
@@ -59,7 +59,7 @@ struct NewsTests {
             .changelogHeldUp(partition: 3, offset: 40), .info, [.topic("badges"), .partition(3), .offset(40)]),
         Line(.restoring([1, 0]), .info, [.count(2), .partitions("badges/0-1")]),
         Line(.restored([4], records: 9), .info, [.topic("badges"), .partitions("badges/4"), .count(9)]),
-        Line(.diskFailed(place), .error, [.topic("events"), .partition(2)]),
+        Line(.diskFailed(partition), .error, [.topic("events"), .partition(2)]),
         Line(.memberIDChanged, .warning, []),
         Line(.wasAway(.milliseconds(22_500)), .warning, [.seconds(22.5)]),
         Line(.confirmed, .info, []),
@@ -99,9 +99,9 @@ struct NewsTests {
 
     @Test("Partitions that the changelog did not have at the start are reported when they are assigned")
     func addedPartitions() {
-        environment.tell(.assigned(Self.places), changelog: "badges", of: 6)
+        environment.tell(.assigned(Self.partitions), changelog: "badges", of: 6)
         expect(written.map(\.level), is: [.info])
-        environment.tell(.assigned(Self.places), changelog: "badges", of: 2)
+        environment.tell(.assigned(Self.partitions), changelog: "badges", of: 2)
         expect(written.map(\.level), is: [.info, .info, .warning])
         expect(written.last?.fields, is: [.topic("badges"), .count(2), .partitions("events/2,5")])
     }
@@ -133,8 +133,8 @@ struct NewsTests {
 
     @Test("Many partitions are listed in one field, by topic and in ranges")
     func summary() {
-        let places = [(1, "b"), (7, "a"), (3, "a"), (4, "a"), (5, "a"), (.max, "a")] as [(Int32, String)]
-        expect(places.map { TopicPartition($0.1, $0.0) }.summary, is: "a/3-5,7,2147483647 b/1")
+        let partitions = [(1, "b"), (7, "a"), (3, "a"), (4, "a"), (5, "a"), (.max, "a")] as [(Int32, String)]
+        expect(partitions.map { TopicPartition($0.1, $0.0) }.summary, is: "a/3-5,7,2147483647 b/1")
         expect([TopicPartition]().summary, is: "")
     }
 }

@@ -32,7 +32,7 @@ struct ShardFiguresTests {
         expect(figures.partitions.map(\.isFetched), is: [true, true, true])
         #expect(figures.isInitialized && figures.canPublish && figures.hasRoom)
         // A lost partition is not shown, and what is in flight of it belongs to no partition.
-        shard.ports.events = [.lost([Shard.place(0)])]
+        shard.ports.events = [.lost([Shard.partition(0)])]
         shard.turn()
         expect(shard.figures.partitions.map(\.oldest), is: [shard.ports.wallClock - 2_000, nil])
     }
@@ -61,7 +61,7 @@ struct ShardFiguresTests {
         shard.turn()
         expect(shard.figures.partitions.map(\.isPaused), is: [true])
         shard.acknowledge()
-        shard.ports.events = [.revoked([Shard.place()])]
+        shard.ports.events = [.revoked([Shard.partition()])]
         shard.turn()
         expect(shard.figures.partitions.map(\.isPaused), is: [true])
         expect(shard.figures.partitions.map(\.isFetched), is: [false])
@@ -74,7 +74,7 @@ struct ShardFiguresTests {
         let other = Shard()
         other.turn(after: .seconds(1))
         other.begin(1..<3)
-        let numbers = { (shards: [ShardFigures]) in shards.map { $0.partitions.map(\.place.partition) } }
+        let numbers = { (shards: [ShardFigures]) in shards.map { $0.partitions.map(\.id.partition) } }
         expect(numbers([former.figures, other.figures].withoutLost), is: [[0], [1, 2]])
         expect(numbers([other.figures, former.figures].withoutLost), is: [[1, 2], [0]])
     }
@@ -219,7 +219,7 @@ struct ReadinessTests {
     @Test("The service is not ready if a partition's committed offset is missing for 15 s")
     func unserved() {
         let shard = Shard()
-        shard.ports.events = [.assigned([Shard.place()])]
+        shard.ports.events = [.assigned([Shard.partition()])]
         func words(after time: Duration) -> [String] {
             shard.turn(after: time)
             var figures = shard.figures
@@ -236,7 +236,7 @@ struct ReadinessTests {
     @Test("A partition that waits for its offset is restoring, and after 15 s not served")
     func asking() {
         let shard = Shard { $0.counts = true }
-        shard.ports.events = [.assigned([Shard.place()])]
+        shard.ports.events = [.assigned([Shard.partition()])]
         func words(after time: Duration) -> [String] {
             shard.turn(after: time)
             var figures = shard.figures
@@ -279,7 +279,7 @@ struct ReadinessTests {
     @Test("The reason says how many partitions wait for counts, and how many records are left")
     func restoring() {
         let shard = ScriptedShard { $0.counts = true }
-        shard.ports.events = [.assigned([ScriptedShard.place(0), ScriptedShard.place(1)])]
+        shard.ports.events = [.assigned([ScriptedShard.partition(0), ScriptedShard.partition(1)])]
         shard.turn()
         shard.ports.events = [.committed([0, 1].map { ScriptedShard.commit(0, of: $0) })]
         shard.turn()

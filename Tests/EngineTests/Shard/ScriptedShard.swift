@@ -31,16 +31,16 @@ final class ScriptedShard {
     /// The budget for the counts of each partition, in bytes.
     var countBudgets: [Int?] { shard.partitions.indices.map { shard.partitions[$0].counts?.value.budget } }
 
-    static func place(_ partition: Int32 = 0) -> TopicPartition { TopicPartition("events", partition) }
+    static func partition(_ partition: Int32 = 0) -> TopicPartition { TopicPartition("events", partition) }
 
     static func position(_ offset: Int64, of partition: Int32 = 0) -> Position {
-        Position(place(partition), offset: offset)
+        Position(Self.partition(partition), offset: offset)
     }
 
     /// A committed position with its metadata, as a shard writes it.
     static func commit(_ offset: Int64, of partition: Int32 = 0) -> Position {
         let metadata = OffsetMetadata(base: offset, completed: []).encoded().text
-        return Position(place(partition), offset: offset, metadata: metadata)
+        return Position(Self.partition(partition), offset: offset, metadata: metadata)
     }
 
     /// Returns when the shard is to turn again.
@@ -61,7 +61,7 @@ final class ScriptedShard {
 
     /// Turns until these partitions are read, from this committed offset.
     func begin(_ partitions: Range<Int32> = 0..<1, at offset: Int64 = 0) {
-        ports.events = [.assigned(partitions.map { Self.place($0) })]
+        ports.events = [.assigned(partitions.map { Self.partition($0) })]
         turn()
         ports.events = [.committed(partitions.map { Self.commit(offset, of: $0) })]
         if shard.settings.counts {
@@ -173,7 +173,7 @@ extension ScriptedShard {
 
     /// Up to the turn in which the shard asks for the partition's counts.
     func assign(_ partition: Int32 = 0, at offset: Int64 = 0) {
-        ports.events = [.assigned([Self.place(partition)])]
+        ports.events = [.assigned([Self.partition(partition)])]
         turn()
         ports.events = [.committed([Self.commit(offset, of: partition)])]
     }

@@ -52,7 +52,7 @@ struct ShardCommitTests {
         doOne(shard, of: 0..<2)
         expect(shard.committed()?.map(\.partition.partition), is: [0, 1])
         #expect(!shard.figures.hasRoom)
-        shard.acceptCommit(.partly(refused: [Shard.place(1)]))
+        shard.acceptCommit(.partly(refused: [Shard.partition(1)]))
         expect(shard.callsOfTurn().told, is: [.commitFailed(reason: "some partitions were refused")])
         #expect(shard.figures.hasRoom)
         expect(shard.committed(after: .milliseconds(20))?.map(\.partition.partition), is: [1])
@@ -172,7 +172,7 @@ struct ShardCommitTests {
         let calls = (0..<5).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
         shard.acceptCommit()
         let told = (calls + shard.callsOfTurn(after: .milliseconds(20))).told
-        guard case .metadataCut(Shard.place(), let leftOut) = told.first else {
+        guard case .metadataCut(Shard.partition(), let leftOut) = told.first else {
             Issue.record("nothing was left out: \(told)")
             return
         }

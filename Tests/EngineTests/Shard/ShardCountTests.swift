@@ -9,7 +9,7 @@ import Testing
 @Suite("Counts of a shard")
 struct ShardCountTests {
     private typealias Shard = ScriptedShard
-    private let place = ScriptedShard.place()
+    private let partition = ScriptedShard.partition()
 
     @Test("A partition is read only after its counts are restored")
     func restored() {
@@ -27,7 +27,7 @@ struct ShardCountTests {
         expect(
             shard.callsOfTurn(),
             is: [
-                .tell(.restored([0], records: 1)), .read([Shard.position(0)]), .tell(.reading([place])),
+                .tell(.restored([0], records: 1)), .read([Shard.position(0)]), .tell(.reading([partition])),
             ])
         expect(shard.callsOfTurn(), is: [.replicate([])])
         shard.deliver(5)
@@ -199,13 +199,13 @@ struct ShardCountTests {
         #expect(
             shard.callsOfTurn(after: .milliseconds(20)).contains { if case .publishChange = $0 { true } else { false } }
         )
-        shard.ports.events = [.lost([Shard.place(partition)])]
+        shard.ports.events = [.lost([Shard.partition(partition)])]
         expect(shard.callsOfTurn().contains(.purge(all: false)), is: (partition == 1))
         // The next partition with the same index is not purged for what the previous one left.
         shard.acknowledgeChanges(at: 8)
-        shard.ports.events = [.assigned([Shard.place(7)])]
+        shard.ports.events = [.assigned([Shard.partition(7)])]
         shard.turn()
-        shard.ports.events = [.lost([Shard.place(7)])]
+        shard.ports.events = [.lost([Shard.partition(7)])]
         #expect(!shard.callsOfTurn().contains(.purge(all: false)))
     }
 
@@ -238,8 +238,8 @@ struct ShardCountTests {
         count(2, of: "bert", at: 0)
         count(1, of: "anna", at: 3)
         shard.turn(after: .seconds(9))
-        #expect(!shard.callsOfTurn().contains(.stop(place)))
-        #expect(shard.callsOfTurn(after: .seconds(1)).contains(.stop(place)))
+        #expect(!shard.callsOfTurn().contains(.stop(partition)))
+        #expect(shard.callsOfTurn(after: .seconds(1)).contains(.stop(partition)))
         let start = RecordPosition(partition: 0, offset: Position.beginning)
         for _ in 0..<2 { shard.turn() }
         #expect(shard.ports.takeCalls().contains(.replicate([start])))
@@ -250,9 +250,9 @@ struct ShardCountTests {
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.publishChange(key: "bert", value: "2 1", timestamp: shard.ports.wallClock)))
         shard.acknowledgeChanges(at: 4)
-        #expect((calls + shard.callsOfTurn()).contains(.read([Position(place, offset: 3)])))
+        #expect((calls + shard.callsOfTurn()).contains(.read([Position(partition, offset: 3)])))
         shard.turn(after: .seconds(20))
-        #expect(!shard.callsOfTurn().contains(.stop(place)))
+        #expect(!shard.callsOfTurn().contains(.stop(partition)))
     }
 
     @Test("A malformed changelog record is reported, and a recreated changelog is read from its beginning")

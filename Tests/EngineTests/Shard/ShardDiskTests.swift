@@ -9,13 +9,13 @@ import Testing
 @Suite("Counts on the disk of a shard")
 struct ShardDiskTests {
     private typealias Shard = ScriptedShard
-    private let place = ScriptedShard.place()
+    private let partition = ScriptedShard.partition()
 
     @Test("Stored counts are on the disk after ten seconds, or when the partition is given back")
     func writtenBehind() throws {
         let shard = Shard.counting()
         shard.begin()
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         for _ in 0..<2 {
             shard.count()
             shard.turn()
@@ -28,7 +28,7 @@ struct ShardDiskTests {
         shard.turn(after: .seconds(1))
         expect(disk.rows.values.map { $0 }, is: [CountState(count: 2, incarnation: 0, offset: 1)])
         shard.count(["bert"], at: 1)
-        shard.ports.events = [.revoked([place])]
+        shard.ports.events = [.revoked([partition])]
         shard.turn()
         shard.acceptCommit()
         shard.turn()
@@ -40,27 +40,27 @@ struct ShardDiskTests {
     func diskFails() throws {
         let shard = Shard.counting()
         shard.begin()
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         disk.isFailing = true
         shard.deliver()
         let calls = shard.callsOfTurn()
-        expect(calls.told, is: [.diskFailed(place)])
+        expect(calls.told, is: [.diskFailed(partition)])
         expect(shard.ports.released, is: [0])
         expect(shard.figures.inFlight, is: 0)
         disk.isFailing = false
         expect(shard.callsOfTurn(after: .milliseconds(999)), is: [])
-        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askCommitted([place])])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askCommitted([partition])])
         shard.ports.events = [.committed([Shard.commit(0)])]
         shard.turn()
         shard.ports.replica = [Shard.end(0)]
-        #expect((0..<2).flatMap { _ in shard.callsOfTurn() }.told.contains(.reading([place])))
+        #expect((0..<2).flatMap { _ in shard.callsOfTurn() }.told.contains(.reading([partition])))
     }
 
     @Test("After a disk failure, nothing older is committed when the partition is revoked")
     func drainedAfterFailure() throws {
         let shard = Shard.counting()
         shard.begin(0..<2)
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         shard.count()
         shard.turn()
         // After a retried commit, everything is committed once more five seconds later.
@@ -69,18 +69,18 @@ struct ShardDiskTests {
         expect(shard.committed(after: .milliseconds(50))?.map(\.offset), is: [1])
         disk.isFailing = true
         shard.deliver(to: "bert")
-        expect(shard.callsOfTurn().told, is: [.diskFailed(place)])
+        expect(shard.callsOfTurn().told, is: [.diskFailed(partition)])
         disk.isFailing = false
         shard.acceptCommit()
         shard.suspend([0], for: .seconds(9))
         shard.deliver(of: 1, to: "carl")
         shard.turn()
-        shard.ports.events = [.revoked([place, Shard.place(1)])]
+        shard.ports.events = [.revoked([partition, Shard.partition(1)])]
         shard.turn()
         var offsets: [Int64] = []
         for _ in 0..<6 {
             let positions = shard.committed(after: .milliseconds(990)) ?? []
-            offsets += positions.filter { $0.partition == place }.map(\.offset)
+            offsets += positions.filter { $0.partition == partition }.map(\.offset)
         }
         expect(offsets, is: [1])
     }
@@ -89,13 +89,13 @@ struct ShardDiskTests {
     func diskFull() throws {
         let shard = Shard.counting()
         shard.begin()
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         shard.count()
         shard.turn()
         disk.isFailing = true
         expect(
             shard.callsOfTurn(after: .seconds(10)).told,
-            is: [.commitFailed(reason: "the group does not answer"), .diskFailed(place)])
+            is: [.commitFailed(reason: "the group does not answer"), .diskFailed(partition)])
         disk.isFailing = false
         shard.turn(after: .seconds(10))
         expect(disk.rows.count, is: 1)
@@ -105,16 +105,16 @@ struct ShardDiskTests {
     func diskTaken() throws {
         let shard = Shard.counting()
         shard.begin()
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         shard.count()
         shard.turn()
         shard.acceptCommit()
         disk.isTaken = true
         expect(shard.callsOfTurn(after: .seconds(10)).told, is: [])
-        shard.ports.disks[place] = nil
-        expect(shard.callsOfTurn(after: .seconds(1)), is: [.askCommitted([place])])
+        shard.ports.disks[partition] = nil
+        expect(shard.callsOfTurn(after: .seconds(1)), is: [.askCommitted([partition])])
         shard.ports.events = [.committed([Shard.commit(1)])]
         shard.turn()
-        #expect(shard.ports.disks[place] != nil)
+        #expect(shard.ports.disks[partition] != nil)
     }
 }

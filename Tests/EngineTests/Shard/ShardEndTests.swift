@@ -61,14 +61,14 @@ struct ShardEndTests {
     func givenUp() {
         let shard = Shard()
         shard.begin(0..<2)
-        shard.ports.events = [.lost([Shard.place(1)])]
+        shard.ports.events = [.lost([Shard.partition(1)])]
         shard.turn()
         shard.suspend([0])
         shard.deliver(2)
         shard.turn()
         _ = shard.ports.takeCalls()
         shard.giveUp()
-        expect(shard.ports.takeCalls().last, is: .forget([Shard.place()]))
+        expect(shard.ports.takeCalls().last, is: .forget([Shard.partition()]))
         expect(shard.ports.released, is: [1])
         expect(shard.figures.inFlight, is: 0)
     }
@@ -240,7 +240,7 @@ struct ShardEndTests {
         expect(Array(calls.dropFirst()), is: entry.map { .abandon(entry: $0) } + [.leave])
         #expect(!shard.hasEnded)
         // What the group says from here on is ignored.
-        shard.ports.events = [.revoked([Shard.place()]), .assigned([Shard.place(3)])]
+        shard.ports.events = [.revoked([Shard.partition()]), .assigned([Shard.partition(3)])]
         expect(shard.callsOfTurn(), is: [])
         expect(shard.callsOfTurn(after: .milliseconds(1_999)), is: [])
         #expect(!shard.hasEnded)
@@ -265,7 +265,7 @@ struct ShardEndTests {
         shard.ports.terminations = 1
         shard.turn()
         shard.turn(after: .seconds(10))
-        shard.ports.events = [.revoked([Shard.place()])]
+        shard.ports.events = [.revoked([Shard.partition()])]
         shard.turn()
         expect(shard.revocationDeadline, is: shard.ports.now + .seconds(6))
     }

@@ -12,9 +12,9 @@ struct ShardGapTests {
     func knownBehindGap() {
         let shard = Shard()
         let metadata = OffsetMetadata(base: 0, completed: [5..<6]).encoded().text
-        shard.ports.events = [.assigned([Shard.place()])]
+        shard.ports.events = [.assigned([Shard.partition()])]
         shard.turn()
-        shard.ports.events = [.committed([Position(Shard.place(), offset: 0, metadata: metadata)])]
+        shard.ports.events = [.committed([Position(Shard.partition(), offset: 0, metadata: metadata)])]
         shard.turn()
         shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
         shard.turn()
@@ -79,9 +79,9 @@ struct ShardGapTests {
     func known() {
         let shard = Shard()
         let metadata = OffsetMetadata(base: 0, completed: [1..<2]).encoded().text
-        shard.ports.events = [.assigned([Shard.place()])]
+        shard.ports.events = [.assigned([Shard.partition()])]
         shard.turn()
-        shard.ports.events = [.committed([Position(Shard.place(), offset: 0, metadata: metadata)])]
+        shard.ports.events = [.committed([Position(Shard.partition(), offset: 0, metadata: metadata)])]
         shard.turn()
         shard.ports.messages = [0, 1, 2, 1, 2].map { ScriptedPorts.Message(offset: $0) }
         expect(shard.published(), is: [0, 2])

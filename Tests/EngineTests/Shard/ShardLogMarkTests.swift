@@ -9,7 +9,7 @@ import Testing
 @Suite("Recreated logs that are longer than what was counted: detected by the record at the mark")
 struct ShardLogMarkTests {
     private typealias Shard = ScriptedShard
-    private let place = ScriptedShard.place()
+    private let partition = ScriptedShard.partition()
 
     /// The changelog has a count of 5 for anna, up to offset 7 of a log whose record at 7 has the timestamp 1000.
     private static var counted: [ScriptedShard.ReplicaEntry] {
@@ -32,11 +32,11 @@ struct ShardLogMarkTests {
             $0.reset = .earliest
             change(&$0)
         }
-        shard.ports.events = [.assigned([Shard.place()])]
+        shard.ports.events = [.assigned([Shard.partition()])]
         shard.turn()
         shard.ports.events = [.committed([committed])]
         shard.turn()
-        shard.ports.events = [.range(Shard.place(), range)]
+        shard.ports.events = [.range(Shard.partition(), range)]
         shard.ports.replica = changelog
         return (shard, shard.callsOfTurn())
     }
@@ -79,7 +79,7 @@ struct ShardLogMarkTests {
     @Test("Only a record that was counted at the highest offset of all becomes a mark", arguments: [false, true])
     func onlyHighest(isHighest: Bool) {
         let shard = Shard.counting()
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
         shard.ports.events = [.committed([Shard.commit(isHighest ? 8 : 5)])]
         shard.ports.replica = Self.counted
@@ -104,7 +104,7 @@ struct ShardLogMarkTests {
         #expect(shard.committed(after: .seconds(1)) == nil)
         shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: 2_000)]
         let compared = shard.callsOfTurn()
-        #expect(compared.told.contains(.logMadeAnew(place, offset: 0)))
+        #expect(compared.told.contains(.logMadeAnew(partition, offset: 0)))
         #expect(compared.contains(.publishChange(key: "", value: "0 0 1", timestamp: shard.ports.wallClock)))
         expect(shard.ports.released, is: [7])
         #expect(compared.contains(.seek(Shard.position(0))))
@@ -117,7 +117,7 @@ struct ShardLogMarkTests {
         let (shard, _) = Self.asked()
         shard.ports.messages = [ScriptedPorts.Message(offset: offset, timestamp: offset == 7 ? 1_000 : 2_000)]
         let compared = shard.callsOfTurn()
-        expect(compared.told, is: [.reading([place])])
+        expect(compared.told, is: [.reading([partition])])
         #expect(compared.contains(.seek(Shard.position(0))))
         shard.deliver()
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: true)))
@@ -129,7 +129,7 @@ struct ShardLogMarkTests {
         #expect(calls.contains(.read([Shard.position(7)])))
         shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: 2_000)]
         let compared = shard.callsOfTurn()
-        #expect(compared.told.contains(.logMadeAnew(place, offset: 3)))
+        #expect(compared.told.contains(.logMadeAnew(partition, offset: 3)))
         #expect(compared.contains(.seek(Shard.position(3))))
     }
 
@@ -139,12 +139,12 @@ struct ShardLogMarkTests {
     func beyondEnd(isAnother: Bool) {
         let (shard, calls) = Self.asked(Shard.position(20)) { $0.isTransactional = true }
         #expect(calls.contains(.read([Shard.position(20)])))
-        shard.ports.events = [.outOfLog(place)]
+        shard.ports.events = [.outOfLog(partition)]
         shard.turn()
-        shard.ports.events = [.range(place, 0..<10)]
+        shard.ports.events = [.range(partition, 0..<10)]
         shard.ports.replica = Self.counted
         let asked = (0..<3).flatMap { _ in shard.callsOfTurn() }
-        #expect(asked.told.contains(.logMadeAnew(place, offset: 0)))
+        #expect(asked.told.contains(.logMadeAnew(partition, offset: 0)))
         #expect(asked.contains(.read([Shard.position(7)])))
         shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: isAnother ? 2_000 : 1_000)]
         let compared = (0..<3).flatMap { _ in shard.callsOfTurn() }
@@ -173,9 +173,9 @@ struct ShardLogMarkTests {
         let (shard, _) = Self.asked(Shard.commit(12))
         shard.ports.replica = Self.counted
         shard.turn()
-        shard.ports.events = [.outOfLog(place)]
+        shard.ports.events = [.outOfLog(partition)]
         shard.turn()
-        shard.ports.events = [.range(place, 0..<end)]
+        shard.ports.events = [.range(partition, 0..<end)]
         shard.turn()
         shard.confirm()
         #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])) == (end > 7))
@@ -203,9 +203,11 @@ struct ShardLogMarkTests {
     @Test("After a rebalance or a truncation meanwhile, the offset is asked for again", arguments: [false, true])
     func again(isCut: Bool) {
         let (shard, _) = Self.asked()
-        shard.ports.events = [isCut ? .outOfLog(place) : .assigned([Shard.place(1)])]
+        shard.ports.events = [isCut ? .outOfLog(partition) : .assigned([Shard.partition(1)])]
         #expect(
-            shard.callsOfTurn().contains { if case .askCommitted(let all) = $0 { all.contains(place) } else { false } })
+            shard.callsOfTurn().contains {
+                if case .askCommitted(let all) = $0 { all.contains(partition) } else { false }
+            })
     }
 
     /// A message of another partition is in flight. Of this partition the log's range and the counts are known.
@@ -218,11 +220,11 @@ struct ShardLogMarkTests {
         prepare(shard)
         shard.deliver(of: 1)
         shard.turn()
-        shard.ports.events = [.assigned([Shard.place()])]
+        shard.ports.events = [.assigned([Shard.partition()])]
         shard.turn()
         shard.ports.events = [.committed([Shard.position(Position.none)])]
         shard.turn()
-        shard.ports.events = [.range(Shard.place(), 0..<10)]
+        shard.ports.events = [.range(Shard.partition(), 0..<10)]
         shard.ports.replica = counted
         return shard
     }
@@ -230,7 +232,7 @@ struct ShardLogMarkTests {
     @Test("During a revocation or shutdown a missing record at the mark has no effect", arguments: [false, true])
     func takesNothing(isEnding: Bool) {
         let shard = Self.besideAnother { $0.suspend([0], for: .seconds(60)) }
-        if !isEnding { shard.ports.events.insert(.revoked([Shard.place(1)]), at: 0) }
+        if !isEnding { shard.ports.events.insert(.revoked([Shard.partition(1)]), at: 0) }
         #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])))
         if isEnding { shard.ports.terminations = 1 }
         let calls = (0..<4).flatMap { _ in shard.callsOfTurn(after: .seconds(4)) }
@@ -246,15 +248,15 @@ struct ShardLogMarkTests {
         calls += shard.callsOfTurn(after: .milliseconds(5))
         #expect(!calls.contains(.seek(Shard.position(0))))
         shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: 2_000)]
-        #expect(shard.callsOfTurn(after: .seconds(9)).told.contains(.logMadeAnew(place, offset: 0)))
+        #expect(shard.callsOfTurn(after: .seconds(9)).told.contains(.logMadeAnew(partition, offset: 0)))
     }
 
     @Test("The start of a partition is not committed before its log is compared")
     func revoked() {
         let (shard, _) = Self.asked()
-        shard.ports.events = [.revoked([place])]
+        shard.ports.events = [.revoked([partition])]
         let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
-        #expect(calls.contains(.giveBack([place])))
+        #expect(calls.contains(.giveBack([partition])))
         #expect(!calls.contains { if case .commit = $0 { true } else { false } })
     }
 }

@@ -9,15 +9,15 @@ import Testing
 @Suite("Counts and recreated logs")
 struct ShardNewLogTests {
     private typealias Shard = ScriptedShard
-    private let place = ScriptedShard.place()
+    private let partition = ScriptedShard.partition()
 
     @Test("A recreated changelog is detected by the timestamp of the last known record")
     func otherChangelog() throws {
         let shard = Shard.counting()
         shard.begin()
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         shard.count()
-        shard.ports.events = [.revoked([place])]
+        shard.ports.events = [.revoked([partition])]
         shard.turn()
         shard.acceptCommit()
         shard.turn()
@@ -32,19 +32,19 @@ struct ShardNewLogTests {
         let shard = Shard.counting { $0.reset = .earliest }
         // The log ends just before what was counted last.
         let highest = Shard.record(0, "anna", "5 10")
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
         for isBelieved in [false, true] {
             shard.ports.events = [.committed([Shard.position(Position.none)])]
-            #expect(shard.callsOfTurn().contains(.askRange(place)))
-            shard.ports.events = [.range(place, 0..<10)]
+            #expect(shard.callsOfTurn().contains(.askRange(partition)))
+            shard.ports.events = [.range(partition, 0..<10)]
             shard.ports.replica = [highest, Shard.end(1)]
             let calls = shard.callsOfTurn()
             if isBelieved {
                 #expect(calls.contains(.read([Shard.position(0)])))
                 #expect(calls.contains(.publishChange(key: "", value: "0 0 1", timestamp: shard.ports.wallClock)))
             } else {
-                #expect(calls.contains(.askCommitted([place])))
+                #expect(calls.contains(.askCommitted([partition])))
             }
         }
         shard.deliver()
@@ -54,13 +54,13 @@ struct ShardNewLogTests {
     @Test("A recreated log keeps the highest incarnation that the changelog can express")
     func lastLog() {
         let shard = Shard.counting { $0.reset = .earliest }
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
         var calls: [ScriptedPorts.Call] = []
         for _ in 0..<2 {
             shard.ports.events = [.committed([Shard.position(Position.none)])]
             shard.turn()
-            shard.ports.events = [.range(place, 0..<10)]
+            shard.ports.events = [.range(partition, 0..<10)]
             shard.ports.replica = [Shard.record(0, "anna", "5 10 4095"), Shard.end(1)]
             calls = shard.callsOfTurn()
         }
@@ -77,11 +77,11 @@ struct ShardNewLogTests {
     @Test("Counts that end where the log does belong to that log")
     func sameLog() {
         let shard = Shard.counting { $0.reset = .earliest }
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
         shard.ports.events = [.committed([Shard.position(Position.none)])]
         shard.turn()
-        shard.ports.events = [.range(place, 0..<10)]
+        shard.ports.events = [.range(partition, 0..<10)]
         shard.ports.replica = [Shard.record(0, "anna", "5 9"), Shard.end(1)]
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.read([Shard.position(0)])))
@@ -94,26 +94,26 @@ struct ShardNewLogTests {
     func awayWithNewLog() {
         let shard = Shard.counting()
         shard.begin(0..<2, at: 5)
-        shard.ports.events = [.outOfLog(place)]
+        shard.ports.events = [.outOfLog(partition)]
         shard.turn()
-        shard.ports.events = [.range(place, 0..<3)]
+        shard.ports.events = [.range(partition, 0..<3)]
         shard.turn()
         shard.confirm()
-        expect(shard.callsOfTurn().told, is: [.confirmed, .logMadeAnew(place, offset: 0)])
-        expect(shard.committed(after: .seconds(23))?.map(\.partition), is: [Shard.place(1)])
+        expect(shard.callsOfTurn().told, is: [.confirmed, .logMadeAnew(partition, offset: 0)])
+        expect(shard.committed(after: .seconds(23))?.map(\.partition), is: [Shard.partition(1)])
     }
 
     @Test("If the only log is a new one, the changelog is told before the group is asked")
     func awayWithOnlyNewLog() {
         let shard = Shard.counting()
         shard.begin(at: 5)
-        shard.ports.events = [.outOfLog(place)]
+        shard.ports.events = [.outOfLog(partition)]
         shard.turn()
-        shard.ports.events = [.range(place, 0..<3)]
+        shard.ports.events = [.range(partition, 0..<3)]
         shard.turn()
         shard.confirm()
         let calls = shard.callsOfTurn()
-        expect(calls.told, is: [.confirmed, .logMadeAnew(place, offset: 0)])
+        expect(calls.told, is: [.confirmed, .logMadeAnew(partition, offset: 0)])
         #expect(calls.contains { if case .publishChange = $0 { true } else { false } })
         #expect(shard.committed(after: .seconds(23)) == nil)
         shard.acknowledgeChanges()
@@ -125,21 +125,21 @@ struct ShardNewLogTests {
     func goneWithNewLog() throws {
         let shard = Shard.counting()
         shard.begin()
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         shard.count()
         shard.turn()
         shard.acceptCommit()
         shard.turn()
-        shard.ports.events = [.outOfLog(place)]
+        shard.ports.events = [.outOfLog(partition)]
         shard.turn()
-        shard.ports.events = [.range(place, 0..<0)]
+        shard.ports.events = [.range(partition, 0..<0)]
         shard.turn()
         shard.confirm()
-        expect(shard.callsOfTurn().told, is: [.confirmed, .logMadeAnew(place, offset: 0)])
+        expect(shard.callsOfTurn().told, is: [.confirmed, .logMadeAnew(partition, offset: 0)])
         disk.isTaken = true
-        shard.ports.events = [.revoked([place])]
+        shard.ports.events = [.revoked([partition])]
         let calls = shard.callsOfTurn(after: .seconds(10)) + (0..<4).flatMap { _ in shard.callsOfTurn() }
-        #expect(calls.contains(.giveBack([place])))
+        #expect(calls.contains(.giveBack([partition])))
         #expect(!calls.contains { if case .commit = $0 { true } else { false } })
     }
 }

@@ -118,7 +118,7 @@ struct ShardOutputTests {
         expect(shard.published(), is: [1])
         shard.fail(.refused(reason: "bad"))
         let calls = shard.callsOfTurn()
-        #expect(calls.contains(.tell(.outputRefused(Shard.place(), offset: 1, reason: "bad"))))
+        #expect(calls.contains(.tell(.outputRefused(Shard.partition(), offset: 1, reason: "bad"))))
         #expect(calls.contains(.askLetter(Shard.position(1), reason: "bad", isNameOnly: false)))
         // The last one was sent alone: only with its answer do outputs go on.
         #expect(calls.contains(.tell(.outputsGoOn)))
@@ -161,7 +161,7 @@ struct ShardOutputTests {
         shard.turn()
         shard.ports.publishing = { _ in .refused(reason: "too large") }
         let calls = shard.callsOfTurn(after: .milliseconds(5))
-        #expect(calls.contains(.tell(.outputRefused(Shard.place(), offset: 0, reason: "too large"))))
+        #expect(calls.contains(.tell(.outputRefused(Shard.partition(), offset: 0, reason: "too large"))))
         #expect(calls.contains(.askLetter(Shard.position(0), reason: "too large", isNameOnly: false)))
     }
 

@@ -8,30 +8,30 @@ import Testing
 @Suite("Partitions that are assigned to a shard")
 struct ShardPartitionTests {
     private typealias Shard = ScriptedShard
-    private let place = ScriptedShard.place()
+    private let partition = ScriptedShard.partition()
 
     @Test("A shard asks for the committed offset, and reads the partition from there")
     func begins() {
         let shard = Shard()
         expect(shard.turn(), is: .never)
-        shard.ports.events = [.assigned([place])]
-        expect(shard.callsOfTurn(), is: [.tell(.assigned([place])), .acceptAssignment, .askCommitted([place])])
+        shard.ports.events = [.assigned([partition])]
+        expect(shard.callsOfTurn(), is: [.tell(.assigned([partition])), .acceptAssignment, .askCommitted([partition])])
         // A quarter of the session timeout: a shard that makes no turn for half of it counts as having been away.
         expect(shard.turn(), is: shard.ports.now + .milliseconds(11_250))
         expect(shard.callsOfTurn(after: .milliseconds(14_999)), is: [])
-        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askCommitted([place])])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askCommitted([partition])])
         shard.ports.events = [.committed([Shard.commit(7)])]
-        expect(shard.callsOfTurn(), is: [.read([Shard.position(7)]), .tell(.reading([place]))])
+        expect(shard.callsOfTurn(), is: [.read([Shard.position(7)]), .tell(.reading([partition]))])
         // The answer and the assignment come again.
-        shard.ports.events = [.committed([Shard.commit(3)]), .assigned([place])]
-        expect(shard.callsOfTurn(), is: [.tell(.assigned([place])), .acceptAssignment, .seek(Shard.position(7))])
+        shard.ports.events = [.committed([Shard.commit(3)]), .assigned([partition])]
+        expect(shard.callsOfTurn(), is: [.tell(.assigned([partition])), .acceptAssignment, .seek(Shard.position(7))])
     }
 
     @Test("A partition is read once everything else that it needs is prepared")
     func prepared() {
         let shard = Shard()
         shard.ports.isPrepared = false
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
         shard.ports.events = [.committed([Shard.commit(7)])]
         expect(shard.callsOfTurn(), is: [])
@@ -46,15 +46,15 @@ struct ShardPartitionTests {
         arguments: [(.earliest, 20), (.latest, 50)] as [(ShardSettings.Reset, Int64)])
     func reset(reset: ShardSettings.Reset, offset: Int64) {
         let shard = Shard { $0.reset = reset }
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
         shard.ports.events = [.committed([Shard.position(Position.none)])]
-        expect(shard.callsOfTurn(), is: [.askRange(place)])
+        expect(shard.callsOfTurn(), is: [.askRange(partition)])
         expect(shard.callsOfTurn(after: .milliseconds(14_999)), is: [])
-        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askRange(place)])
-        shard.ports.events = [.range(place, 20..<50)]
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askRange(partition)])
+        shard.ports.events = [.range(partition, 20..<50)]
         let calls = shard.callsOfTurn()
-        expect(calls.prefix(2), is: [.read([Shard.position(offset)]), .tell(.reading([place]))])
+        expect(calls.prefix(2), is: [.read([Shard.position(offset)]), .tell(.reading([partition]))])
         guard case .commit(let positions, _) = calls.last else {
             Issue.record("nothing is committed: \(calls)")
             return
@@ -65,27 +65,27 @@ struct ShardPartitionTests {
     @Test("If the reset rule is an error, the partition waits and asks again after ten seconds")
     func resetError() {
         let shard = Shard { $0.reset = .error }
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
         shard.ports.events = [.committed([Shard.position(Position.none)])]
         shard.turn()
-        shard.ports.events = [.range(place, 20..<50)]
-        expect(shard.callsOfTurn(), is: [.tell(.offsetMissing(place))])
+        shard.ports.events = [.range(partition, 20..<50)]
+        expect(shard.callsOfTurn(), is: [.tell(.offsetMissing(partition))])
         expect(shard.turn(), is: shard.ports.now + .seconds(10))
-        expect(shard.callsOfTurn(after: .seconds(10)), is: [.askCommitted([place])])
+        expect(shard.callsOfTurn(after: .seconds(10)), is: [.askCommitted([partition])])
     }
 
     @Test("Foreign metadata is reported, and its offset used; a newer release's holds the partition up")
     func metadata() {
         let shard = Shard()
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
-        let newer = Position(place, offset: 4, metadata: "PMv9AAAA")
+        let newer = Position(partition, offset: 4, metadata: "PMv9AAAA")
         shard.ports.events = [.committed([newer])]
         let reason = "its metadata has version 9, which this release does not know"
         expect(shard.callsOfTurn().told, is: [.newerCommit(newer, reason: reason)])
-        expect(shard.callsOfTurn(after: .seconds(5)), is: [.askCommitted([place])])
-        let foreign = Position(place, offset: 4, metadata: "x")
+        expect(shard.callsOfTurn(after: .seconds(5)), is: [.askCommitted([partition])])
+        let foreign = Position(partition, offset: 4, metadata: "x")
         shard.ports.events = [.committed([foreign])]
         let calls = shard.callsOfTurn()
         expect(calls.told.first, is: .foreignCommit(foreign, reason: "its metadata was not written by pushmill"))
@@ -96,9 +96,9 @@ struct ShardPartitionTests {
     func expired() {
         let shard = Shard()
         shard.begin(at: 5)
-        shard.ports.events = [.outOfLog(place)]
-        expect(shard.callsOfTurn(), is: [.askRange(place)])
-        shard.ports.events = [.range(place, 20..<50)]
+        shard.ports.events = [.outOfLog(partition)]
+        expect(shard.callsOfTurn(), is: [.askRange(partition)])
+        shard.ports.events = [.range(partition, 20..<50)]
         expect(shard.callsOfTurn(), is: [])
         // Another member may have owned the partition, and counted, until the log had lost everything in between.
         let calls = shard.callsOfTurn()
@@ -110,7 +110,7 @@ struct ShardPartitionTests {
         shard.ports.events = [.commitEnded(number: number, .denied(.unanswered))]
         expect(shard.callsOfTurn(), is: [])
         shard.ports.events = [.commitEnded(number: number, .accepted)]
-        expect(shard.callsOfTurn().told, is: [.confirmed, .logExpired(place, from: 5, to: 20)])
+        expect(shard.callsOfTurn().told, is: [.confirmed, .logExpired(partition, from: 5, to: 20)])
         expect(shard.callsOfTurn(), is: [.seek(Shard.position(20))])
         shard.ports.messages = [ScriptedPorts.Message(offset: 20)]
         expect(shard.published(), is: [20])
@@ -120,21 +120,21 @@ struct ShardPartitionTests {
     func expiredInTransaction() {
         let shard = Shard { $0.isTransactional = true }
         shard.begin(at: 5)
-        shard.ports.events = [.outOfLog(place)]
+        shard.ports.events = [.outOfLog(partition)]
         shard.turn()
-        shard.ports.events = [.range(place, 20..<50)]
-        expect(shard.callsOfTurn(), is: [.tell(.logExpired(place, from: 5, to: 20)), .seek(Shard.position(20))])
+        shard.ports.events = [.range(partition, 20..<50)]
+        expect(shard.callsOfTurn(), is: [.tell(.logExpired(partition, from: 5, to: 20)), .seek(Shard.position(20))])
     }
 
     @Test("An offset that a broker denies although the log holds it is read again", arguments: [5, 20] as [Int64])
     func denied(begin: Int64) {
         let shard = Shard()
         shard.begin(at: begin)
-        shard.ports.events = [.outOfLog(place)]
+        shard.ports.events = [.outOfLog(partition)]
         shard.turn()
-        shard.ports.events = [.range(place, 5..<20)]
+        shard.ports.events = [.range(partition, 5..<20)]
         expect(
-            shard.callsOfTurn(), is: [.tell(.offsetDenied(place, offset: begin)), .seek(Shard.position(begin))])
+            shard.callsOfTurn(), is: [.tell(.offsetDenied(partition, offset: begin)), .seek(Shard.position(begin))])
     }
 
     @Test("A recreated log is read after the unfinished messages of the old one")
@@ -143,16 +143,16 @@ struct ShardPartitionTests {
         shard.begin(at: 5)
         shard.deliver()
         shard.turn()
-        shard.ports.events = [.outOfLog(place)]
+        shard.ports.events = [.outOfLog(partition)]
         shard.turn()
-        shard.ports.events = [.range(place, 0..<5)]
+        shard.ports.events = [.range(partition, 0..<5)]
         expect(shard.callsOfTurn(), is: [])
         shard.acknowledge()
         shard.turn()
         shard.acceptCommit()
         shard.confirm()
         let calls = shard.callsOfTurn()
-        expect(calls.told, is: [.confirmed, .logMadeAnew(place, offset: 0)])
+        expect(calls.told, is: [.confirmed, .logMadeAnew(partition, offset: 0)])
         // The next owner begins there, too.
         shard.acceptCommit()
         let next = shard.callsOfTurn(after: .milliseconds(20))
@@ -173,14 +173,14 @@ struct ShardPartitionTests {
         shard.assign(at: 5)
         shard.ports.replica = [Shard.record(0, "anna", "5 10"), Shard.end(1)]
         shard.turn()
-        shard.ports.events = [.outOfLog(place)]
+        shard.ports.events = [.outOfLog(partition)]
         shard.turn()
-        shard.ports.events = [.range(place, 0..<end)]
+        shard.ports.events = [.range(partition, 0..<end)]
         let told = shard.callsOfTurn().told
         shard.confirm()
         expect(
             told + shard.callsOfTurn().told,
-            is: (isAnew ? [.confirmed, .logMadeAnew(place, offset: 0)] : [.offsetDenied(place, offset: 5)]))
+            is: (isAnew ? [.confirmed, .logMadeAnew(partition, offset: 0)] : [.offsetDenied(partition, offset: 5)]))
     }
 
     @Test(
@@ -191,18 +191,18 @@ struct ShardPartitionTests {
             $0.isTransactional = true
             $0.reset = .latest
         }
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
         shard.ports.events = [.committed([Shard.position(Position.none)])]
         shard.turn()
-        shard.ports.events = [.range(place, 0..<50)]
+        shard.ports.events = [.range(partition, 0..<50)]
         #expect(shard.callsOfTurn().contains(.read([Shard.position(50)])))
         shard.ports.hasProducerFailed = true
         #expect(shard.callsOfTurn().contains(.replaceProducer))
-        #expect(shard.callsOfTurn().contains(.askCommitted([place])))
+        #expect(shard.callsOfTurn().contains(.askCommitted([partition])))
         shard.ports.events = [.committed([Shard.position(Position.none)])]
         shard.turn()
-        shard.ports.events = [.range(place, range)]
+        shard.ports.events = [.range(partition, range)]
         let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
         #expect(calls.contains(.seek(Shard.position(offset))))
     }
@@ -212,7 +212,7 @@ struct ShardPartitionTests {
         let shard = Shard.counting { $0.countBudget = 1 << 20 }
         shard.begin(0..<2)
         expect(shard.countBudgets, is: [1 << 19, 1 << 19])
-        shard.ports.events = [.lost([place])]
+        shard.ports.events = [.lost([partition])]
         shard.turn()
         expect(shard.countBudgets, is: [nil, 1 << 20])
     }
@@ -298,20 +298,20 @@ struct ShardPartitionTests {
     func awayWhileBeginning() {
         let shard = Shard { $0.reset = .latest }
         shard.begin()
-        shard.ports.events = [.assigned([Shard.place(1)])]
+        shard.ports.events = [.assigned([Shard.partition(1)])]
         shard.turn()
         shard.ports.events = [.committed([Shard.position(Position.none, of: 1)])]
         shard.turn()
-        #expect(shard.callsOfTurn(after: .seconds(23)).contains(.askCommitted([Shard.place(1)])))
+        #expect(shard.callsOfTurn(after: .seconds(23)).contains(.askCommitted([Shard.partition(1)])))
     }
 
     @Test("Confirming commits alternate between partitions, because brokers may have forgotten one")
     func awayWithTwo() {
         let shard = Shard()
         shard.begin(0..<2, at: 3)
-        expect(shard.committed(after: .seconds(23))?.map(\.partition), is: [Shard.place(0)])
-        expect(shard.committed(after: .milliseconds(1500))?.map(\.partition), is: [Shard.place(1)])
-        expect(shard.committed(after: .milliseconds(1500))?.map(\.partition), is: [Shard.place(0)])
+        expect(shard.committed(after: .seconds(23))?.map(\.partition), is: [Shard.partition(0)])
+        expect(shard.committed(after: .milliseconds(1500))?.map(\.partition), is: [Shard.partition(1)])
+        expect(shard.committed(after: .milliseconds(1500))?.map(\.partition), is: [Shard.partition(0)])
     }
 
     @Test("A shard without partitions has nothing to confirm")

@@ -8,7 +8,7 @@ import Testing
 @Suite("Rebalances in a shard")
 struct ShardRebalanceTests {
     private typealias Shard = ScriptedShard
-    private let places = [ScriptedShard.place()]
+    private let partitions = [ScriptedShard.partition()]
 
     @Test("A renamed member asks for all offsets again, and commits nothing from before")
     func renamed() {
@@ -17,10 +17,10 @@ struct ShardRebalanceTests {
         shard.deliver()
         shard.turn()
         shard.acknowledge()
-        shard.ports.events = [.memberIDChanged, .revoked([Shard.place(1)])]
+        shard.ports.events = [.memberIDChanged, .revoked([Shard.partition(1)])]
         let calls = shard.callsOfTurn()
         #expect(calls.told.contains(.memberIDChanged))
-        #expect(calls.contains(.askCommitted([Shard.place(0)])))
+        #expect(calls.contains(.askCommitted([Shard.partition(0)])))
         shard.ports.events = [.committed([Shard.commit(5)])]
         let next = (0..<3).flatMap { _ in shard.callsOfTurn(after: .seconds(1)) }
         #expect(next.contains(.seek(Shard.position(5))))
@@ -38,10 +38,10 @@ struct ShardRebalanceTests {
         shard.deliver()
         shard.deliver(of: 1)
         shard.turn()
-        shard.ports.events = [.revoked(places)]
+        shard.ports.events = [.revoked(partitions)]
         shard.deliver()
         shard.deliver(of: 1)
-        expect(shard.callsOfTurn(), is: [.tell(.revoked(places))])
+        expect(shard.callsOfTurn(), is: [.tell(.revoked(partitions))])
         // Nothing is taken of either partition.
         expect(shard.ports.released.count, is: 4)
         shard.acknowledge()
@@ -51,9 +51,10 @@ struct ShardRebalanceTests {
         expect(
             shard.callsOfTurn(),
             is: [
-                .giveBack(places), .forget(places), .tell(.givenBack(places)), .seek(Shard.position(1, of: 1)),
+                .giveBack(partitions), .forget(partitions), .tell(.givenBack(partitions)),
+                .seek(Shard.position(1, of: 1)),
             ])
-        expect(shard.figures.partitions.map(\.place), is: [Shard.place(1)])
+        expect(shard.figures.partitions.map(\.id), is: [Shard.partition(1)])
     }
 
     @Test("After the drain timeout unpublished messages are dropped, and published ones still answered")
@@ -65,7 +66,7 @@ struct ShardRebalanceTests {
         shard.deliver(2, to: "bert")
         shard.turn()
         let entry = shard.ports.suspendedEntries
-        shard.ports.events = [.revoked(places)]
+        shard.ports.events = [.revoked(partitions)]
         shard.turn()
         expect(shard.turn(), is: shard.ports.now + .seconds(5))
         expect(shard.callsOfTurn(after: .milliseconds(4_999)), is: [])
@@ -77,7 +78,7 @@ struct ShardRebalanceTests {
         shard.acknowledge()
         expect(shard.committed()?.map(\.offset), is: [1])
         shard.acceptCommit()
-        #expect(shard.callsOfTurn().contains(.giveBack(places)))
+        #expect(shard.callsOfTurn().contains(.giveBack(partitions)))
     }
 
     @Test("Outputs that are unanswered two seconds after a drain are left to the next owner")
@@ -88,7 +89,7 @@ struct ShardRebalanceTests {
         shard.turn()
         let sent = shard.ports.takeSent()
         shard.ports.reports = [OutputReport(tag: sent[0].tag)]
-        shard.ports.events = [.revoked(places)]
+        shard.ports.events = [.revoked(partitions)]
         shard.turn()
         shard.ports.events = [.commitEnded(number: shard.commitNumber, .accepted)]
         expect(shard.callsOfTurn(after: .seconds(1)).told, is: [.drainTooLong(unfinished: 1)])
@@ -98,7 +99,7 @@ struct ShardRebalanceTests {
             OutputReport(tag: sent[1].tag, failure: .unavailable(reason: ""), returned: sent[1].output)
         ]
         expect(shard.callsOfTurn(after: .milliseconds(1)), is: [])
-        expect(shard.callsOfTurn(), is: [.giveBack(places), .forget(places), .tell(.givenBack(places))])
+        expect(shard.callsOfTurn(), is: [.giveBack(partitions), .forget(partitions), .tell(.givenBack(partitions))])
     }
 
     @Test("Partitions of two revocations are given back together")
@@ -107,15 +108,15 @@ struct ShardRebalanceTests {
         shard.begin(0..<2)
         shard.deliver()
         shard.turn()
-        shard.ports.events = [.revoked(places)]
+        shard.ports.events = [.revoked(partitions)]
         shard.turn()
-        shard.ports.events = [.revoked([Shard.place(1), Shard.place(9)])]
+        shard.ports.events = [.revoked([Shard.partition(1), Shard.partition(9)])]
         shard.turn()
         shard.acknowledge()
         shard.turn()
         shard.acceptCommit()
         let calls = shard.callsOfTurn()
-        #expect(calls.contains(.giveBack([Shard.place(), Shard.place(1), Shard.place(9)])))
+        #expect(calls.contains(.giveBack([Shard.partition(), Shard.partition(1), Shard.partition(9)])))
         #expect(shard.figures.partitions.isEmpty)
         expect(shard.turn(), is: .never)
     }
@@ -133,11 +134,11 @@ struct ShardRebalanceTests {
         shard.deliver(of: 1, to: "carl")
         shard.turn()
         let entry = shard.ports.suspendedEntries
-        shard.ports.events = [.lost(places)]
+        shard.ports.events = [.lost(partitions)]
         expect(
             shard.callsOfTurn(),
-            is: [.tell(.lost(places))] + entry.map { .abandon(entry: $0) } + [
-                .purge(all: false), .giveBack(places), .forget(places), .seek(Shard.position(1, of: 1)),
+            is: [.tell(.lost(partitions))] + entry.map { .abandon(entry: $0) } + [
+                .purge(all: false), .giveBack(partitions), .forget(partitions), .seek(Shard.position(1, of: 1)),
             ])
         // The answers to what was published of it are ignored.
         shard.acknowledge()
@@ -157,7 +158,7 @@ struct ShardRebalanceTests {
         shard.deliver()
         shard.deliver(of: 1)
         expect(shard.published(), is: [])
-        shard.ports.events = [isLost ? .lost(places) : .revoked(places)]
+        shard.ports.events = [isLost ? .lost(partitions) : .revoked(partitions)]
         if !isLost {
             shard.turn()
             expect(shard.turn(after: .seconds(5)), is: shard.ports.now)
@@ -174,14 +175,14 @@ struct ShardRebalanceTests {
         shard.turn()
         shard.acknowledge()
         shard.turn()
-        shard.ports.events = [.revoked(places)]
-        expect(shard.callsOfTurn(), is: [.tell(.revoked(places))])
+        shard.ports.events = [.revoked(partitions)]
+        expect(shard.callsOfTurn(), is: [.tell(.revoked(partitions))])
         shard.turn(after: .milliseconds(20))
         expect(shard.callsOfTurn(), is: [])
         shard.acknowledgeChanges()
         expect(shard.committed()?.map(\.offset), is: [1])
         shard.acceptCommit()
-        #expect(shard.callsOfTurn().contains(.giveBack(places)))
+        #expect(shard.callsOfTurn().contains(.giveBack(partitions)))
     }
 
     @Test("The last commit of a revoked partition has two seconds of its own")
@@ -192,13 +193,13 @@ struct ShardRebalanceTests {
         shard.turn()
         shard.acknowledge()
         shard.turn()
-        shard.ports.events = [.revoked(places)]
+        shard.ports.events = [.revoked(partitions)]
         shard.turn()
         shard.turn(after: .milliseconds(1_000))
         shard.acknowledgeChanges()
         expect(shard.committed()?.map(\.offset), is: [1])
-        #expect(!shard.callsOfTurn(after: .milliseconds(1_999)).contains(.giveBack(places)))
-        #expect(shard.callsOfTurn(after: .milliseconds(1)).contains(.giveBack(places)))
+        #expect(!shard.callsOfTurn(after: .milliseconds(1_999)).contains(.giveBack(partitions)))
+        #expect(shard.callsOfTurn(after: .milliseconds(1)).contains(.giveBack(partitions)))
     }
 
     @Test("A revoked partition waits for a commit that has to be retried")
@@ -207,7 +208,7 @@ struct ShardRebalanceTests {
         shard.begin()
         shard.deliver()
         shard.turn()
-        shard.ports.events = [.revoked(places)]
+        shard.ports.events = [.revoked(partitions)]
         shard.acknowledge()
         shard.turn()
         shard.turn()
@@ -215,7 +216,7 @@ struct ShardRebalanceTests {
         expect(shard.callsOfTurn(), is: [])
         expect(shard.committed(after: .milliseconds(50))?.map(\.offset), is: [1])
         shard.acceptCommit()
-        #expect(shard.callsOfTurn().contains(.giveBack(places)))
+        #expect(shard.callsOfTurn().contains(.giveBack(partitions)))
     }
 
     @Test("Later work of other partitions does not hold up a revoked one")
@@ -226,14 +227,14 @@ struct ShardRebalanceTests {
         shard.deliver(of: 1)
         shard.turn()
         let sent = shard.ports.takeSent()
-        shard.ports.events = [.revoked(places)]
+        shard.ports.events = [.revoked(partitions)]
         shard.ports.reports = [OutputReport(tag: sent[0].tag)]
         expect(shard.committed()?.map(\.partition.partition), is: [0])
         shard.turn()
         shard.ports.reports = [OutputReport(tag: sent[1].tag)]
         shard.turn()
         shard.acceptCommit()
-        #expect(shard.callsOfTurn().contains(.giveBack(places)))
+        #expect(shard.callsOfTurn().contains(.giveBack(partitions)))
     }
 
     @Test("Outputs that are returned after the drain are left to the next owner at once")
@@ -243,7 +244,7 @@ struct ShardRebalanceTests {
         shard.deliver(2)
         shard.turn()
         let sent = shard.ports.takeSent()
-        shard.ports.events = [.revoked(places)]
+        shard.ports.events = [.revoked(partitions)]
         shard.turn()
         shard.turn(after: .seconds(1))
         shard.ports.reports = [
@@ -253,7 +254,7 @@ struct ShardRebalanceTests {
         expect(shard.committed()?.map(\.offset), is: [1])
         shard.acceptCommit()
         let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
-        #expect(calls.contains(.giveBack(places)))
+        #expect(calls.contains(.giveBack(partitions)))
         #expect(!calls.contains { if case .publish = $0 { true } else { false } })
     }
 
@@ -264,15 +265,15 @@ struct ShardRebalanceTests {
         shard.deliver()
         shard.deliver(of: 1)
         shard.turn()
-        shard.ports.events = [.revoked(places + [Shard.place(1)])]
+        shard.ports.events = [.revoked(partitions + [Shard.partition(1)])]
         shard.turn()
-        shard.ports.events = [.lost(places)]
+        shard.ports.events = [.lost(partitions)]
         shard.turn()
         shard.acknowledge()
         shard.turn()
         shard.acceptCommit()
         let calls = shard.callsOfTurn()
-        #expect(calls.contains(.giveBack([Shard.place(1)])))
+        #expect(calls.contains(.giveBack([Shard.partition(1)])))
         #expect(shard.figures.partitions.isEmpty)
         shard.begin()
         shard.deliver()
@@ -287,7 +288,7 @@ struct ShardRebalanceTests {
         shard.deliver()
         shard.deliver(of: 1)
         shard.turn()
-        shard.ports.events = [.lost(places)]
+        shard.ports.events = [.lost(partitions)]
         shard.ports.publishing = { _ in .queued }
         let sent = shard.callsOfTurn(after: .milliseconds(5)).filter { if case .publish = $0 { true } else { false } }
         expect(sent, is: [.publish(ScriptedPorts.Output(partition: 1, offset: 0))])
@@ -305,7 +306,7 @@ struct ShardRebalanceTests {
         shard.deliver(of: 1)
         shard.turn()
         shard.fail(.refused(reason: "bad"))
-        shard.ports.events = [.lost(places)]
+        shard.ports.events = [.lost(partitions)]
         let sent = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(100)) }
             .compactMap { if case .publish(let output) = $0 { output.partition } else { nil } }
         expect(sent, is: [1])
@@ -320,7 +321,7 @@ struct ShardRebalanceTests {
         let shard = Shard()
         shard.begin()
         shard.turn(after: .seconds(30))
-        shard.ports.events = [.lost(places)]
+        shard.ports.events = [.lost(partitions)]
         shard.turn()
         shard.begin()
         #expect(shard.wantsRecords)

@@ -8,7 +8,7 @@ import Testing
 @Suite("Refusals within a shard's transactions")
 struct ShardRefusalTests {
     private typealias Shard = ScriptedShard
-    private let place = ScriptedShard.place()
+    private let partition = ScriptedShard.partition()
 
     private func transactional() -> ScriptedShard { Shard { $0.isTransactional = true } }
 
@@ -70,7 +70,7 @@ struct ShardRefusalTests {
         shard.fail(.refused(reason: "bad"))
         for _ in 0..<3 { shard.turn(after: .milliseconds(40)) }
         expect(shard.refusals, is: 4)
-        shard.ports.events = [isLost ? .lost([place]) : .revoked([place])]
+        shard.ports.events = [isLost ? .lost([partition]) : .revoked([partition])]
         for _ in 0..<3 { shard.turn() }
         expect(shard.refusals, is: 2)
     }

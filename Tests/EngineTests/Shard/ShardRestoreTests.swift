@@ -10,7 +10,7 @@ import Testing
 @Suite("Counts that a shard restores")
 struct ShardRestoreTests {
     private typealias Shard = ScriptedShard
-    private let place = ScriptedShard.place()
+    private let partition = ScriptedShard.partition()
     private let start = RecordPosition(partition: 0, offset: Position.beginning)
 
     /// The counts with which messages began.
@@ -24,7 +24,7 @@ struct ShardRestoreTests {
         shard.assign()
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
         shard.turn()
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         shard.turn(after: .milliseconds(9_999))
         expect(disk.writes, is: 0)
         shard.turn(after: .milliseconds(1))
@@ -40,11 +40,11 @@ struct ShardRestoreTests {
         shard.turn()
         shard.ports.replica = [Shard.record(0, "bert", "5 3", of: 1), Shard.end(1, of: 1, isWhole: false)]
         shard.turn()
-        let disk = try #require(shard.ports.disks[Shard.place(1)])
+        let disk = try #require(shard.ports.disks[Shard.partition(1)])
         shard.turn(after: .seconds(10))
-        shard.ports.events = [.revoked([Shard.place(1)])]
+        shard.ports.events = [.revoked([Shard.partition(1)])]
         for _ in 0..<4 { shard.turn() }
-        expect(shard.figures.partitions.map(\.place), is: [place])
+        expect(shard.figures.partitions.map(\.id), is: [partition])
         expect(disk.writes, is: 0)
     }
 
@@ -53,13 +53,13 @@ struct ShardRestoreTests {
         let shard = Shard.counting()
         shard.assign()
         shard.turn()
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         disk.isFailing = true
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
-        expect(shard.callsOfTurn().told, is: [.diskFailed(place)])
+        expect(shard.callsOfTurn().told, is: [.diskFailed(partition)])
         disk.isFailing = false
         expect(shard.callsOfTurn(after: .milliseconds(999)), is: [.replicate([])])
-        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askCommitted([place])])
+        expect(shard.callsOfTurn(after: .milliseconds(1)), is: [.askCommitted([partition])])
         shard.ports.events = [.committed([Shard.commit(0)])]
         #expect(shard.callsOfTurn().contains(.replicate([start])))
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
@@ -73,7 +73,7 @@ struct ShardRestoreTests {
         let shard = Shard.counting { $0.countBudget = 1 << 12 }
         let disk = MemoryDisk()
         disk.isFull = true
-        shard.ports.disks[place] = disk
+        shard.ports.disks[partition] = disk
         shard.assign()
         for offset in Int64(0)..<6_000 { shard.ports.replica.append(Shard.record(offset, "\(offset)", "5 0")) }
         shard.ports.replica.append(Shard.end(6_000))
@@ -82,7 +82,7 @@ struct ShardRestoreTests {
         shard.ports.messages = [ScriptedPorts.Message(offset: 0, recipient: "17")]
         expect(counts(shard.callsOfTurn()), is: [5])
         shard.acknowledge()
-        #expect(shard.callsOfTurn(after: .seconds(10)).told.contains(.diskFailed(place)))
+        #expect(shard.callsOfTurn(after: .seconds(10)).told.contains(.diskFailed(partition)))
         disk.isFull = false
         // Messages may run between one group of rows and the next.
         expect(shard.turn(after: .seconds(10)), is: shard.ports.now)
@@ -96,9 +96,9 @@ struct ShardRestoreTests {
         let shard = Shard.counting()
         shard.assign()
         shard.turn()
-        try #require(shard.ports.disks[place]).isFailing = true
+        try #require(shard.ports.disks[partition]).isFailing = true
         shard.ports.replica = [(.outOfLog(partition: 0), [], [])]
-        expect(shard.callsOfTurn().told, is: [.changelogAnew(partition: 0), .diskFailed(place)])
+        expect(shard.callsOfTurn().told, is: [.changelogAnew(partition: 0), .diskFailed(partition)])
     }
 
     @Test("A look at the changelog that finds nothing is followed by a pause")
@@ -118,10 +118,10 @@ struct ShardRestoreTests {
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.record(1, "anna", "4 2")]
         for offset in Int64(2)..<6_000 { shard.ports.replica.append(Shard.record(offset, "\(offset)", "1 1")) }
         for _ in 0..<4 { shard.turn() }
-        try #require(shard.ports.disks[place]).isFailing = isFailing
+        try #require(shard.ports.disks[partition]).isFailing = isFailing
         shard.ports.replica = [Shard.end(6_000)]
         let calls = shard.callsOfTurn()
-        expect(calls.told.contains(.diskFailed(place)), is: isFailing)
+        expect(calls.told.contains(.diskFailed(partition)), is: isFailing)
         #expect(
             calls.contains(.publishChange(key: "anna", value: "5 3", timestamp: shard.ports.wallClock)) != isFailing)
     }
@@ -134,7 +134,7 @@ struct ShardRestoreTests {
         for offset in Int64(2)..<6_000 { log.append(Shard.record(offset, "\(offset)", "1 1")) }
         shard.ports.replica = log
         for _ in 0..<4 { shard.turn() }
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         #expect(disk.writes > 0)
         shard.turn(after: .seconds(23))
         shard.ports.events = [.committed([Shard.commit(0)])]
@@ -152,7 +152,7 @@ struct ShardRestoreTests {
         for offset in Int64(3)..<6_000 { log.append(Shard.record(offset, "\(offset)", "1 1")) }
         shard.ports.replica = log
         for _ in 0..<4 { shard.turn() }
-        let disk = try #require(shard.ports.disks[place])
+        let disk = try #require(shard.ports.disks[partition])
         #expect(disk.position?.offset ?? -1 > 2)
         shard.ports.replica = [Shard.end(6_000)]
         let calls = shard.callsOfTurn()
@@ -179,10 +179,10 @@ struct ShardRestoreTests {
             shard.ports.messages.append(ScriptedPorts.Message(offset: offset, recipient: recipient))
         }
         for _ in 0..<5 { shard.turn() }
-        try #require(shard.ports.disks[place]).isFailing = isFailing
+        try #require(shard.ports.disks[partition]).isFailing = isFailing
         shard.ports.stageResults = shard.ports.suspendedEntries
         let calls = shard.callsOfTurn()
-        expect(calls.told, is: (isFailing ? [.diskFailed(place)] : []))
+        expect(calls.told, is: (isFailing ? [.diskFailed(partition)] : []))
         if !isFailing { expect(counts(calls), is: [6]) }
         #expect(calls.contains { if case .publish = $0 { true } else { false } } != isFailing)
     }
@@ -193,10 +193,10 @@ struct ShardRestoreTests {
         shard.assign()
         shard.turn()
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
-        shard.ports.events = [isLost ? .lost([place]) : .revoked([place])]
+        shard.ports.events = [isLost ? .lost([partition]) : .revoked([partition])]
         let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
         #expect(calls.contains(.replicate([])))
-        expect(calls.told, is: (isLost ? [.lost([place])] : [.revoked([place]), .givenBack([place])]))
+        expect(calls.told, is: (isLost ? [.lost([partition])] : [.revoked([partition]), .givenBack([partition])]))
         expect(shard.turn(), is: .never)
     }
 
@@ -207,7 +207,7 @@ struct ShardRestoreTests {
         shard.turn()
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1, isWhole: false)]
         shard.turn()
-        #expect(shard.callsOfTurn(after: .seconds(23)).contains(.askCommitted([place])))
+        #expect(shard.callsOfTurn(after: .seconds(23)).contains(.askCommitted([partition])))
         shard.ports.events = [.committed([Shard.commit(0)])]
         #expect(shard.callsOfTurn().contains(.replicate([start])))
         shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(2)]
@@ -252,7 +252,7 @@ struct ShardWriteBehindTests {
     func many(count: Int, isWritten: Bool) throws {
         let shard = Shard.counting { $0.maxInFlight = 4_000 }
         shard.begin()
-        let disk = try #require(shard.ports.disks[Shard.place()])
+        let disk = try #require(shard.ports.disks[Shard.partition()])
         var left = count
         while left > 0 {
             expect(disk.writes, is: 0)

@@ -19,7 +19,7 @@ struct ShardStallTests {
         expect(
             shard.callsOfTurn(),
             is: [
-                .tell(.windowFull(Shard.place(), offset: far)), .stop(Shard.place()),
+                .tell(.windowFull(Shard.partition(), offset: far)), .stop(Shard.partition()),
                 .begin(offset: 0, count: nil, isCounted: false),
             ])
         expect(shard.ports.released, is: [far])
@@ -75,7 +75,7 @@ struct ShardStallTests {
         }
         shard.deliver()
         let calls = shard.callsOfTurn()
-        expect(calls, is: [.tell(.windowFull(Shard.place(), offset: 9)), .stop(Shard.place())])
+        expect(calls, is: [.tell(.windowFull(Shard.partition(), offset: 9)), .stop(Shard.partition())])
         for offset in 0..<7 as Range<Int64> {
             shard.ports.messages = [ScriptedPorts.Message(partition: 1, offset: offset, recipient: "bert")]
             expect(shard.published(), is: [offset])
@@ -98,7 +98,7 @@ struct ShardStallTests {
         shard.turn()
         shard.deliver(20)
         for _ in 0..<10 { shard.turn() }
-        #expect(shard.ports.takeCalls().contains(.stop(Shard.place())))
+        #expect(shard.ports.takeCalls().contains(.stop(Shard.partition())))
         shard.ports.messages.removeAll()
         shard.deliver(3, of: 1, to: "bert")
         expect((0..<3).flatMap { _ in shard.published() }, is: [0, 1, 2])
@@ -116,7 +116,7 @@ struct ShardStallTests {
             shard.turn()
         }
         expect(shard.figures.inFlight, is: 16)
-        #expect(!shard.ports.takeCalls().contains(.stop(Shard.place())))
+        #expect(!shard.ports.takeCalls().contains(.stop(Shard.partition())))
     }
 
     @Test("A shard's only partition may take all the room")
@@ -129,6 +129,6 @@ struct ShardStallTests {
             shard.turn()
         }
         expect(shard.figures.inFlight, is: 16)
-        #expect(!shard.ports.takeCalls().contains(.stop(Shard.place())))
+        #expect(!shard.ports.takeCalls().contains(.stop(Shard.partition())))
     }
 }

@@ -10,7 +10,7 @@ import Testing
 @Suite("Counts in transactions of a shard")
 struct ShardTransactionCountTests {
     private typealias Shard = ScriptedShard
-    private let place = ScriptedShard.place()
+    private let partition = ScriptedShard.partition()
 
     @Test("Counts go into their transaction even if they have not waited for each other yet")
     func countsAtEnd() {
@@ -89,7 +89,7 @@ struct ShardTransactionCountTests {
         let shard = rewriting()
         shard.acknowledgeChanges(at: 2)
         shard.turn()
-        shard.ports.events = [.lost([place])]
+        shard.ports.events = [.lost([partition])]
         let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
         #expect(calls.contains(.transact(.abort)))
     }
@@ -116,8 +116,8 @@ struct ShardTransactionCountTests {
         shard.acknowledgeChanges(at: 4)
         #expect(shard.callsOfTurn().contains(.transact(.commit)))
         shard.turn(after: .seconds(10))
-        expect(shard.ports.disks[place]?.rows.values.map(\.count), is: [2])
+        expect(shard.ports.disks[partition]?.rows.values.map(\.count), is: [2])
         // The group has accepted the offsets: the changelog is known up to there.
-        expect(shard.ports.disks[place]?.position?.offset, is: 5)
+        expect(shard.ports.disks[partition]?.position?.offset, is: 5)
     }
 }

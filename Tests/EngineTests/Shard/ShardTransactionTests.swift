@@ -10,12 +10,12 @@ import Testing
 @Suite("Transactions of a shard")
 struct ShardTransactionTests {
     private typealias Shard = ScriptedShard
-    private let place = ScriptedShard.place()
+    private let partition = ScriptedShard.partition()
 
     @Test("A transaction stores outputs, adds offsets and commits; the next begins at once")
     func commits() {
         let shard = Shard.transactional()
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         let calls = shard.callsOfTurn()
         expect(calls.suffix(3), is: [.transact(.initialize), .tell(.transactionsTakenOver), .transact(.begin)])
         shard.ports.events = [.committed([Shard.commit(0)])]
@@ -135,7 +135,7 @@ struct ShardTransactionTests {
         shard.deliver(to: "anna")
         shard.deliver(to: "bert")
         shard.turn()
-        shard.ports.events = [.revoked([place])]
+        shard.ports.events = [.revoked([partition])]
         shard.turn()
         expect(shard.callsOfTurn(after: .seconds(1)).told, is: [.drainTooLong(unfinished: 1)])
         shard.fail(.purged)
@@ -153,7 +153,7 @@ struct ShardTransactionTests {
         shard.acknowledge()
         shard.ports.hasProducerFailed = true
         shard.turn()
-        shard.ports.events = [.lost([place])]
+        shard.ports.events = [.lost([partition])]
         for _ in 0..<2 { shard.turn() }
         expect(shard.callsOfTurn(after: .milliseconds(20)), is: [])
     }
@@ -164,10 +164,10 @@ struct ShardTransactionTests {
         shard.begin(0..<2)
         shard.deliver()
         shard.turn()
-        shard.ports.events = [.revoked([place])]
+        shard.ports.events = [.revoked([partition])]
         shard.turn()
         let calls = (0..<5).flatMap { _ in shard.callsOfTurn(after: .milliseconds(500)) }
-        #expect(calls.contains(.giveBack([place])))
+        #expect(calls.contains(.giveBack([partition])))
         #expect(calls.contains(.transact(.abort)))
         #expect(!calls.contains(.transact(.commit)))
     }
@@ -176,10 +176,10 @@ struct ShardTransactionTests {
     func windowOfOne() {
         let shard = Shard.transactional { $0.metadataLimit = 64 }
         let done = stride(from: Int64(1), to: 400, by: 2).map { $0..<$0 + 1 }
-        shard.ports.events = [.assigned([place])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
         let metadata = OffsetMetadata(base: 0, completed: done).encoded().text
-        shard.ports.events = [.committed([Position(place, offset: 0, metadata: metadata)])]
+        shard.ports.events = [.committed([Position(partition, offset: 0, metadata: metadata)])]
         shard.turn()
         shard.ports.messages = [ScriptedPorts.Message(offset: 0)]
         expect(shard.published(), is: [0])
@@ -240,7 +240,7 @@ struct ShardTransactionTests {
         // The first of them goes alone.
         expect(shard.published(), is: [0])
         shard.fail(.refused(reason: "bad"))
-        expect(shard.callsOfTurn().told.first, is: .outputRefused(place, offset: 0, reason: "bad"))
+        expect(shard.callsOfTurn().told.first, is: .outputRefused(partition, offset: 0, reason: "bad"))
         shard.turn(after: .milliseconds(40))
         shard.turn(after: .milliseconds(40))
         shard.ports.messages = isSame ? again : [ScriptedPorts.Message(offset: 0, timestamp: 2_000)]
@@ -256,14 +256,14 @@ struct ShardTransactionTests {
         shard.deliver()
         shard.turn()
         shard.acknowledge()
-        shard.ports.events = [.lost([place])]
+        shard.ports.events = [.lost([partition])]
         shard.turn()
         #expect(shard.callsOfTurn().contains(.transact(.abort)))
         shard.turn()
         shard.deliver(of: 1)
         shard.turn()
         shard.acknowledge()
-        shard.ports.events = [.lost([Shard.place(5)])]
+        shard.ports.events = [.lost([Shard.partition(5)])]
         shard.turn()
         #expect(!shard.callsOfTurn().contains(.transact(.abort)))
     }
@@ -308,7 +308,7 @@ struct ShardTransactionTests {
         #expect(next.contains(.replaceProducer))
         #expect(next.told.contains(.transactionAborted(reason: "its producer has failed")))
         #expect(next.contains(.transact(.initialize)))
-        #expect(next.contains(.askCommitted([place])))
+        #expect(next.contains(.askCommitted([partition])))
         shard.ports.events = [.committed([Shard.commit(0)])]
         #expect(shard.callsOfTurn().contains(.seek(Shard.position(0))))
     }
@@ -316,12 +316,12 @@ struct ShardTransactionTests {
     @Test("A partition's start is not committed again after a commit with an unknown outcome")
     func beginningOnce() {
         let shard = Shard.transactional { $0.reset = .earliest }
-        let other = Shard.place(1)
-        shard.ports.events = [.assigned([place, other])]
+        let other = Shard.partition(1)
+        shard.ports.events = [.assigned([partition, other])]
         shard.turn()
-        shard.ports.events = [.committed([Position(place, offset: Position.none), Shard.commit(0, of: 1)])]
+        shard.ports.events = [.committed([Position(partition, offset: Position.none), Shard.commit(0, of: 1)])]
         shard.turn()
-        shard.ports.events = [.range(place, 0..<2)]
+        shard.ports.events = [.range(partition, 0..<2)]
         shard.turn()
         shard.deliver()
         expect(shard.published(), is: [0])
@@ -337,13 +337,13 @@ struct ShardTransactionTests {
         shard.deliver(of: 1)
         expect(shard.published(), is: [0])
         shard.acknowledge()
-        shard.ports.events = [.revoked([place])]
+        shard.ports.events = [.revoked([partition])]
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
         let committed = calls.compactMap { call -> [Position]? in
             if case .transact(.addOffsets(let positions)) = call { positions } else { nil }
         }
         expect(committed.map { $0.map(\.partition) }, is: [[other]])
-        #expect(calls.contains(.giveBack([place])))
+        #expect(calls.contains(.giveBack([partition])))
     }
 
     @Test("A failed producer is asked for nothing more of its transaction")

@@ -32,7 +32,7 @@ struct SimulatedClusterUnderTest: ClusterUnderTest {
     }
 
     private var log: PartitionLog { cluster.logs[0][0] }
-    private var place: TopicPartition { cluster.partitions[0][0] }
+    private var partition: TopicPartition { cluster.partitions[0][0] }
 
     private func pass(_ time: UInt64) { timeline.run(until: timeline.now + time) }
 
@@ -57,8 +57,8 @@ struct SimulatedClusterUnderTest: ClusterUnderTest {
         case .expectCommitted(let values): return compare(log.read(from: 0, limit: 100).records.map(text), values)
         case .expectAll(let values): return compare(log.entries.filter(isData).map(text), values)
         case .expectOffset(let offset):
-            return compare(cluster.group.committed([place])?[0].offset, offset ?? Position.none)
-        case .expectOffsetPending: return compare(cluster.group.committed([place]) == nil, true)
+            return compare(cluster.group.committed([partition])?[0].offset, offset ?? Position.none)
+        case .expectOffsetPending: return compare(cluster.group.committed([partition]) == nil, true)
         }
         return nil
     }
@@ -132,7 +132,7 @@ struct SimulatedClusterUnderTest: ClusterUnderTest {
         guard cluster.transactions.addOffsets(to: open.name, epoch: open.epoch) == .done else { return .fenced }
         return answer(
             cluster.group.commit(
-                [Position(place, offset: offset)], member: client.id ?? -1, generation: client.generation,
+                [Position(partition, offset: offset)], member: client.id ?? -1, generation: client.generation,
                 transaction: cluster.transactions.transaction(of: open.name)))
     }
 
@@ -154,7 +154,7 @@ struct SimulatedClusterUnderTest: ClusterUnderTest {
         guard let client = client(member) else { return .refused }
         return answer(
             cluster.group.commit(
-                [Position(place, offset: offset)], member: client.id ?? -1, generation: client.generation))
+                [Position(partition, offset: offset)], member: client.id ?? -1, generation: client.generation))
     }
 
     private mutating func join(_ member: String, _ instance: String?) -> String? {

@@ -13,7 +13,7 @@ final class PayloadTarget: FuzzTarget {
     func run(_ bytes: [UInt8]) throws {
         guard Self.reads(&content, bytes) else { return }
         try promise(try rendered() == bytes, "untouched, yet changed")
-        let mark = content.mark()
+        let savepoint = content.savepoint()
         var choices = SeededGenerator(seed: bytes.reduce(1) { $0 &* 31 &+ UInt64($1) })
         for _ in 0..<3 { edit(bytes, &choices) }
         var again = NotificationContent()
@@ -26,7 +26,7 @@ final class PayloadTarget: FuzzTarget {
                 again.hasAlertText == content.hasAlertText && again.badge == content.badge,
                 "another notification after rendering")
         }
-        content.rollback(to: mark)
+        content.rollback(to: savepoint)
         try promise(try rendered() == bytes, "rolled back, yet changed")
     }
 

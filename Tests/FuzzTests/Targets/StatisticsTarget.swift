@@ -9,7 +9,7 @@ final class StatisticsTarget: FuzzTarget {
     func run(_ bytes: [UInt8]) throws {
         guard let statistics = ClientStatistics(json: bytes) else { return }
         for partition in statistics.partitions {
-            try promise(partition.place.partition >= 0, "a partition without a number")
+            try promise(partition.id.partition >= 0, "a partition without a number")
         }
         let brokers = statistics.roundTrips.map(\.broker)
         try promise(brokers == brokers.sorted() && (brokers.first ?? 0) >= 0, "brokers out of order")

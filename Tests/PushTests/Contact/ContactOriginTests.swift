@@ -117,11 +117,11 @@ struct ContactOriginTests {
     @Test("Rolling back a stage's edits also removes its marks")
     func rollback() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
-        let mark = content.mark()
+        let savepoint = content.savepoint()
         let body = try #require(content.node(of: .body))
         content.markDecrypted(body)
         #expect(content.isDecrypted(body))
-        content.rollback(to: mark)
+        content.rollback(to: savepoint)
         #expect(!content.isDecrypted(body))
     }
 

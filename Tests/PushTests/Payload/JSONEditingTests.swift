@@ -26,15 +26,15 @@ struct JSONEditingTests {
         expect(document.text, is: expected)
     }
 
-    @Test("A mark of another document, or of an earlier text, undoes nothing")
-    func otherMark() throws {
+    @Test("A savepoint of another document, or of an earlier text, undoes nothing")
+    func otherSavepoint() throws {
         let pointer = try #require(JSONPointer("/a"))
         var document = try JSONDocument(#"{"a":1,"b":[1,2,3]}"#)
-        let other = try JSONDocument("{}").mark()
+        let other = try JSONDocument("{}").savepoint()
         document.set(2, at: pointer)
         document.rollback(to: other)
         expect(document.text, is: #"{"a":2,"b":[1,2,3]}"#)
-        let former = document.mark()
+        let former = document.savepoint()
         let json = #"{"a":"x","b":{"c":[true,false]}}"#
         try Array(json.utf8).withUnsafeBytes { try document.read($0) }
         document.set(3, at: pointer)

@@ -22,16 +22,16 @@ struct KnownMemberTests {
             let alert = random.chance(20) ? #""text""# : object(depth: 2, &random)
             let text = #"{"x":1,"aps":{"alert":\#(alert),"badge":3},"data":\#(object(depth: 2, &random))}"#
             try Array(text.utf8).withUnsafeBytes { try content.read($0) }
-            let beginning = content.mark()
-            var mark = beginning
+            let beginning = content.savepoint()
+            var savepoint = beginning
             for _ in 0..<12 {
                 edit(&content, &random)
                 expectFound(content)
                 if random.chance(30) {
-                    content.rollback(to: mark)
+                    content.rollback(to: savepoint)
                     expectFound(content)
                 } else if random.chance(30) {
-                    mark = content.mark()
+                    savepoint = content.savepoint()
                 }
             }
             content.rollback(to: beginning)

@@ -108,7 +108,7 @@ struct NotificationContentTests {
     @Test("aps and the alert are found after they have been replaced")
     func replaced() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"a","alert":{"body":"b"}}}"#)
-        let mark = content.mark()
+        let savepoint = content.savepoint()
         expect(content.body, is: "b")
         content.set(json: Array(#"{"alert":{"body":"c"}}"#.utf8).span, at: try #require(JSONPointer("/aps")))
         expect(content.body, is: "c")
@@ -116,7 +116,7 @@ struct NotificationContentTests {
         expect(content.body, is: "d")
         content.set("e", at: try #require(JSONPointer("/aps/alert/body")))
         expect(content.rendered, is: #"{"aps":{"alert":"e"}}"#)
-        content.rollback(to: mark)
+        content.rollback(to: savepoint)
         expect(content.body, is: "b")
     }
 
@@ -177,7 +177,7 @@ struct NotificationContentTests {
     func copies() throws {
         let json = #"{"aps":{"alert":{"title":"a","body":"b"}}}"#
         var content = try NotificationContent(json)
-        let untouched = content.mark()
+        let untouched = content.savepoint()
         let first = content
         content.title = "c"
         var second = content

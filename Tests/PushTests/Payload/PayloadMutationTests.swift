@@ -37,7 +37,7 @@ struct PayloadMutationTests {
         try render(content, &output)
         expect(output, is: bytes, "untouched, yet changed: \(bytes)")
 
-        let mark = content.mark()
+        let savepoint = content.savepoint()
         let copy = content
         for _ in 0..<Int.random(in: 1...5, using: &random) { edit(&content, &random, bytes) }
         try render(content, &output)
@@ -48,7 +48,7 @@ struct PayloadMutationTests {
             #expect(again.hasAlertText == content.hasAlertText && again.badge == content.badge, "\(bytes)")
         }
 
-        content.rollback(to: mark)
+        content.rollback(to: savepoint)
         try render(content, &output)
         expect(output, is: bytes, "rolled back, yet changed: \(bytes)")
         try render(copy, &output)

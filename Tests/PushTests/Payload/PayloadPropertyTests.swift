@@ -33,21 +33,21 @@ struct PayloadPropertyTests {
         }
     }
 
-    @Test("A document rolled back to a mark is as it was at the mark", arguments: 0..<20)
+    @Test("A document rolled back to a savepoint is as it was then", arguments: 0..<20)
     func rolledBack(seed: UInt64) throws {
         var generator = DocumentGenerator(seed: seed)
         for _ in 0..<25 {
             var model = generator.document()
             let paths = generator.paths
             var document = try JSONDocument(model.text)
-            var texts: [(mark: JSONDocument.Mark, text: String)] = [(document.mark(), document.text)]
+            var texts: [(savepoint: JSONDocument.Savepoint, text: String)] = [(document.savepoint(), document.text)]
             for _ in 0..<4 {
                 try edit(&document, &model, paths, &generator)
-                texts.append((document.mark(), document.text))
+                texts.append((document.savepoint(), document.text))
             }
             let copy = document
-            for (mark, text) in texts.reversed() {
-                document.rollback(to: mark)
+            for (savepoint, text) in texts.reversed() {
+                document.rollback(to: savepoint)
                 expect(document.text, is: text)
             }
             #expect(!document.isEdited)

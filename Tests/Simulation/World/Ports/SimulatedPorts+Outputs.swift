@@ -47,7 +47,7 @@ extension SimulatedPorts {
         elapsed += 1_000
         guard let producer, !producer.hasFailed, canSend else { return .later }
         if output.refuser == .client { return .refused(reason: "too large") }
-        let topic = output.value.isLetter ? Place.letters : Place.output
+        let topic = output.value.isLetter ? Topics.letters : Topics.output
         let logs = cluster.logs[topic]
         let key = output.isNameOnly ? Int32(truncatingIfNeeded: output.value.offset) : output.value.recipient
         let log = logs[Int(UInt32(bitPattern: key) &* 2_654_435_761 >> 8) % logs.count]
@@ -67,7 +67,7 @@ extension SimulatedPorts {
     ) -> PublishStep {
         guard let producer, !producer.hasFailed, canSend else { return .later }
         let record = NewRecord(.change(key: Array(key), value: value.map { Array($0) }), timestamp: timestamp)
-        let log = cluster.logs[Place.changelog][Int(partition)]
+        let log = cluster.logs[Topics.changelog][Int(partition)]
         return producer.send(Outgoing(tag: tag, record: record, output: nil), to: log) ? .queued : .later
     }
 

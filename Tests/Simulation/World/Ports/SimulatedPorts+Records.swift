@@ -111,8 +111,8 @@ extension SimulatedPorts {
 
     /// True if the output's partition is this shard's, as far as it knows.
     func owns(_ value: OutputValue) -> Bool {
-        let place = cluster.partitions[value.topic][Int(value.partition)]
-        return membership?.owned.contains(place) ?? false
+        let partition = cluster.partitions[value.topic][Int(value.partition)]
+        return membership?.owned.contains(partition) ?? false
     }
 
     package func nextMessage() -> SimulatedMessage? {
@@ -157,7 +157,7 @@ extension SimulatedPorts {
         replicas = []
         replicated = []
         for start in starts {
-            let log = cluster.logs[Place.changelog][Int(start.partition)]
+            let log = cluster.logs[Topics.changelog][Int(start.partition)]
             let reader = LogReader(
                 log, node: node, connection: replicating, batch: 64, tellsEnds: true,
                 deliver: { [weak self] reader, delivery in self?.takeReplica(delivery, of: reader) })

@@ -15,7 +15,7 @@ package protocol PortsWitness: AnyObject {
 }
 
 /// Topics by their indices in the cluster.
-package enum Place {
+package enum Topics {
     package static let inputs = 2
     package static let output = 2
     package static let letters = 3

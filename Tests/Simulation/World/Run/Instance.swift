@@ -54,7 +54,7 @@ final class Instance {
     }
 
     private static func emptyFiles(_ cluster: Cluster) -> [[DiskFile]] {
-        cluster.logs.prefix(Place.inputs).enumerated().map { topic, logs in
+        cluster.logs.prefix(Topics.inputs).enumerated().map { topic, logs in
             logs.indices.map { DiskFile(number: UInt64(topic << 16 + $0)) }
         }
     }
@@ -72,7 +72,7 @@ final class Instance {
     func failDisk() { for topic in files { for file in topic { file.failures = 2 } } }
 
     func file(_ partition: TopicPartition) -> DiskFile {
-        let topic = Place.names.firstIndex(of: partition.topic) ?? 0
+        let topic = Topics.names.firstIndex(of: partition.topic) ?? 0
         return files[topic][Int(partition.partition)]
     }
 }

@@ -51,7 +51,7 @@ extension Run {
         case .brokerAway(let number, let time):
             takeLeader(of: cluster.logs.flatMap { $0 }.filter { Int($0.partition) % 3 == number }, for: time)
         case .outage(let time): outage(time)
-        case .compact: for log in cluster.logs[Place.changelog] { log.compact(minLag: scenario.compactionLag) }
+        case .compact: for log in cluster.logs[Topics.changelog] { log.compact(minLag: scenario.compactionLag) }
         case .expire(let topic, let partition, let age): expire(cluster.logs[topic][partition], age)
         case .lose(let topic, let partition, let count):
             let log = cluster.logs[topic][partition]

@@ -28,7 +28,7 @@ package final class Run {
         var dice = Dice(seed: scenario.seed ^ 0x5eed_0000_0000_5eed)
         timeline = Timeline(dice: dice.fork(), history: History(isKept: isHistoryKept))
         cluster = Cluster(
-            timeline: timeline, topics: Place.names, partitions: scenario.partitions, inputs: scenario.topics,
+            timeline: timeline, topics: Topics.names, partitions: scenario.partitions, inputs: scenario.topics,
             timing: scenario.timing)
         cluster.transactions.timeout = scenario.transactionTimeout
         verdict = Verdict(scenario, cluster)
@@ -39,7 +39,7 @@ package final class Run {
     }
 
     /// The changelog partitions to be added, which have no leader until then.
-    var addedChangelogs: ArraySlice<PartitionLog> { cluster.logs[Place.changelog].suffix(scenario.added) }
+    var addedChangelogs: ArraySlice<PartitionLog> { cluster.logs[Topics.changelog].suffix(scenario.added) }
 
     /// Plays the run and returns the findings; none if all is well.
     package func play() -> [String] {
@@ -50,7 +50,7 @@ package final class Run {
         if verdict.findings.isEmpty { end() }
         // A transaction left open under a name that no process takes over ends at its timeout.
         if verdict.findings.isEmpty { run(for: .seconds(12)) { false } }
-        if let lateSince { for log in cluster.logs[Place.changelog] { log.compact(closedAt: lateSince) } }
+        if let lateSince { for log in cluster.logs[Topics.changelog] { log.compact(closedAt: lateSince) } }
         if verdict.findings.isEmpty { verdict.judge() }
         for finding in verdict.findings { timeline.history.tell(timeline.now, -1, "FINDING: \(finding)") }
         letGo()
@@ -116,7 +116,7 @@ package final class Run {
         if scenario.sequel == .madeAnew || isReplaced {
             for topic in 0..<scenario.topics {
                 for log in cluster.logs[topic] { log.cut(from: 0) }
-                if scenario.settings.reset == .earliest { cluster.group.offsets.forget(topic: Place.names[topic]) }
+                if scenario.settings.reset == .earliest { cluster.group.offsets.forget(topic: Topics.names[topic]) }
             }
         }
         if !isNone { verdict.logsMadeAnew(isReadAgain: isForgotten) }
@@ -377,7 +377,7 @@ package final class Run {
         case 0..<800: "shard \(who / 10).\(who % 10)"
         case 800: "group"
         case 900..<1000: "transactions \(who - 900)"
-        default: "\(Place.names[(who - 1000) / 100])/\(who % 100)"
+        default: "\(Topics.names[(who - 1000) / 100])/\(who % 100)"
         }
     }
 }

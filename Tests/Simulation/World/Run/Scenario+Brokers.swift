@@ -17,7 +17,7 @@ extension Scenario {
         guard dice.chance(200) else { return }
         for _ in 0..<dice.between(1...3) {
             let time = UInt64.milliseconds(300) + UInt64(dice.below(Int(UInt64.seconds(9))))
-            let topic = dice.pick([0, Place.output, Place.letters, Place.changelog])
+            let topic = dice.pick([0, Topics.output, Topics.letters, Topics.changelog])
             faults.append(
                 (time, .lose(topic: topic, partition: dice.below(partitions), records: dice.pick([1, 3, 10, 100]))))
         }
@@ -29,7 +29,7 @@ extension Scenario {
         guard dice.chance(100) else { return }
         let start = dice.between(.seconds(1)...(.seconds(8)))
         let time = dice.between(.seconds(6)...(.seconds(20)))
-        let topic = dice.pick([Place.output, Place.output, Place.letters, Place.changelog])
+        let topic = dice.pick([Topics.output, Topics.output, Topics.letters, Topics.changelog])
         faults.append((start, .leaderAway(topic: topic, partition: dice.below(partitions), time: time)))
         healsAfter = start + time
     }

@@ -192,7 +192,7 @@ package struct Scenario: Sendable {
             if rare.chance(100) { crowd(&rare) }
             if rare.chance(150) {
                 // A transaction covers all of its partitions: without the changelog of one it never completes.
-                let topic = isExactlyOnce || rare.chance(500) ? rare.below(topics) : Place.changelog
+                let topic = isExactlyOnce || rare.chance(500) ? rare.below(topics) : Topics.changelog
                 leaderless = (topic, rare.below(partitions))
             }
             makeLateFaults()
@@ -305,7 +305,7 @@ package struct Scenario: Sendable {
         case 64..<70:
             return .clock(instance: instance, milliseconds: Int64(dice.pick([-7_200_000, -1000, 0, 2000, 7_200_000])))
         case 70..<84:
-            let topic = dice.pick([0, Place.output, Place.letters, Place.changelog, topics - 1])
+            let topic = dice.pick([0, Topics.output, Topics.letters, Topics.changelog, topics - 1])
             return .leaderAway(
                 topic: topic, partition: dice.below(partitions), time: dice.between(.milliseconds(50)...(.seconds(4))))
         case 84..<88: return .outage(time: dice.between(.milliseconds(100)...(.seconds(4))))

@@ -107,7 +107,7 @@ final class Verdict: ClusterWitness, PortsWitness {
     }
 
     private func hasLostCounts(_ partition: Int32) -> Bool {
-        losses.contains { $0.partition == partition && ($0.topic < Place.inputs || $0.topic == Place.changelog) }
+        losses.contains { $0.partition == partition && ($0.topic < Topics.inputs || $0.topic == Topics.changelog) }
     }
 
     func logsMadeAnew(isReadAgain: Bool) {
@@ -173,14 +173,15 @@ final class Verdict: ClusterWitness, PortsWitness {
     func begun(_ event: Int32, by ports: SimulatedPorts) {
         let index = Int(event)
         cases[index].firstBegun = min(cases[index].firstBegun, cluster.timeline.now)
-        let place = cluster.partitions[scenario.events[index].topic][Int(scenario.events[index].partition)]
-        guard let member = ports.membership, !member.hasNewMemberID, cluster.group.isOwner(member.id, of: place) else {
+        let partition = cluster.partitions[scenario.events[index].topic][Int(scenario.events[index].partition)]
+        guard let member = ports.membership, !member.hasNewMemberID, cluster.group.isOwner(member.id, of: partition)
+        else {
             // The group took the partition from the member, maybe to return it. The member could not know that yet.
             cases[index].isBegunByStranger = true
             return
         }
         guard cases[index].isCovered, !cases[index].isPast else { return }
-        found("event \(event) at \(place)/\(cases[index].offset) was taken again, though it is committed")
+        found("event \(event) at \(partition)/\(cases[index].offset) was taken again, though it is committed")
     }
 
     func dropped(_ event: Int32) { cases[Int(event)].isDropped = true }
@@ -286,7 +287,7 @@ final class Verdict: ClusterWitness, PortsWitness {
     func judge() {
         var appearances: [[OutputValue]] = Array(repeating: [], count: 64)
         var counts = [Int](repeating: 0, count: cases.count)
-        for topic in [Place.output, Place.letters] {
+        for topic in [Topics.output, Topics.letters] {
             for log in cluster.logs[topic] {
                 if log.lastStable < log.end {
                     found("a transaction is open in \(cluster.topics[topic])/\(log.partition)")
@@ -360,7 +361,7 @@ final class Verdict: ClusterWitness, PortsWitness {
 
     /// What the changelog says of the account at the highest incarnation and offset.
     private func last(_ account: [UInt8], _ partition: Int32) -> (offset: Int64, count: Int32) {
-        let log = cluster.logs[Place.changelog][Int(partition)]
+        let log = cluster.logs[Topics.changelog][Int(partition)]
         var best: (incarnation: Int64, offset: Int64, count: Int32) = (-1, -1, 0)
         for entry in log.entries where log.isVisible(entry) {
             guard case .change(let key, let value) = entry.content, key == account else { continue }
