@@ -22,9 +22,11 @@ public struct StageRegistry: Sendable {
 
     /// Reads a list of stages in the order of the chain, with the keys that every stage has: `when` and `budget`.
     package func read(_ key: String, from settings: inout SettingReader) -> [ConfiguredStage] {
-        var names: Set<String> = []
+        var places: [String: Place] = [:]
         return settings.namedMaps(key) { name, settings -> ConfiguredStage? in
-            if !names.insert(name).inserted { settings.report("a stage with this name is already in the chain") }
+            if let first = places.updateValue(settings.place, forKey: name) {
+                settings.report("a stage with this name is already in the chain, at \(first)")
+            }
             guard let entry = entries.first(where: { $0.name == name }) else {
                 settings.report("no such stage" + suggestion(name))
                 settings.ignoreRest()

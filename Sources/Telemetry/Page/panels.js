@@ -34,7 +34,7 @@ function showTiles(now, before) {
       number(sum(now, 'pushmill_records_published_total')) + ' total'),
     tile('In flight', number(sum(now, 'pushmill_in_flight_messages')),
       bytes(sum(now, 'pushmill_in_flight_bytes'))),
-    tile('Oldest unfinished', duration(Math.max(0, ...ages)), `${least}${number(lag)} records left`),
+    tile('Oldest unfinished', duration(Math.max(0, ...ages)), `${least}${number(lag)} ${lag === 1 ? 'record' : 'records'} left`),
     tile('Partitions', number(ages.length), paused ? `${paused} paused` : 'none paused'),
     tile('Message, 99 %', slowest('pushmill_message_seconds'), 'last 30 seconds'),
     tile('Checkpoint, 99 %', slowest('pushmill_checkpoint_seconds'),

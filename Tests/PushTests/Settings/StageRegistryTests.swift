@@ -88,7 +88,7 @@ struct StageRegistryTests {
                 "stages.echo.budget: expected a duration such as 200ms, 30s or 5m, from 1ms to 1h, found \"2h\"",
                 "stages.echo.word: is required",
                 "stages.echo.wen: unknown key; did you mean \"when\"?",
-                "stages.mute: a stage with this name is already in the chain",
+                "stages.mute: a stage with this name is already in the chain, at test.yaml:1:1",
                 "stages.refuses: the stage cannot be used with these settings",
                 "stages.zzz: no such stage; available: \(names.joined(separator: ", "))",
             ])

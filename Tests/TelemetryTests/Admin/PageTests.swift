@@ -44,7 +44,7 @@ import Testing
     func unknownLag() throws {
         let text = try get("/").text
         #expect(text.contains("lag ? number(lag.value) : '?'"))
-        #expect(text.contains("${least}${number(lag)} records left"))
+        #expect(text.contains("${least}${number(lag)} ${lag === 1"))
     }
 
     @Test("Every metric that the page draws is served")
