@@ -42,9 +42,7 @@ package struct Redaction: Sendable {
     }
 
     private func payload(_ bytes: [UInt8], isEvent: Bool) -> [UInt8] {
-        guard let document = try? JSONDocument(bytes: bytes), document.kind(of: document.root) == .object else {
-            return standIns.bytes(bytes)
-        }
+        guard let document = try? JSONDocument(bytes: bytes) else { return standIns.bytes(bytes) }
         var found: [Personal] = []
         collect(document.root, [], document, isEvent: isEvent, &found)
         guard found.count <= Self.mostEdits else { return standIns.bytes(bytes) }

@@ -100,6 +100,11 @@ struct RedactionTests {
         #expect(!redacted.contains("words"))
     }
 
+    @Test("What is JSON but not an object stays JSON", arguments: ["null", "[true,10]", #"["secret",false]"#])
+    func stillJSON(_ payload: String) throws {
+        _ = try JSONDocument(bytes: Array(redact(payload).utf8))
+    }
+
     @Test("Bytes that are not text become other bytes")
     func binary() {
         var record = RecordEnvelope("")
