@@ -83,19 +83,32 @@ package struct Redaction: Sendable {
     private func standIn(
         for node: JSONNode, _ spelling: ArraySlice<UInt8>, _ isEncoded: Bool, _ document: JSONDocument
     ) -> [UInt8] {
-        guard var text = document.string(of: node) else {
+        guard let text = document.string(of: node) else {
             return Array(standIns.number(String(decoding: spelling, as: UTF8.self)).utf8)
         }
-        if isEncoded, let data = document.bytes(of: node, isEncoded: true) {
-            var encoded: [UInt8] = []
-            payload(data, isEvent: false).withUnsafeBytes { Base64.encode($0, into: &encoded) }
-            text = String(decoding: encoded, as: UTF8.self)
-        } else {
-            text = standIns.text(text)
+        guard isEncoded, let data = document.bytes(of: node, isEncoded: true) else {
+            return Self.spelled(standIns.text(text), like: spelling)
         }
-        var json: [UInt8] = []
-        json.append(quoted: text)
-        return json
+        var json = [UInt8(ascii: "\"")]
+        payload(data, isEvent: false).withUnsafeBytes { Base64.encode($0, into: &json) }
+        return json + [UInt8(ascii: "\"")]
+    }
+
+    /// In quotes, with escapes where `spelling` has them: a payload's length decides whether it is too large.
+    private static func spelled(_ standIn: String, like spelling: ArraySlice<UInt8>) -> [UInt8] {
+        var rest = spelling.dropFirst()
+        var json = [UInt8(ascii: "\"")]
+        for scalar in standIn.unicodeScalars {
+            var next = Array(scalar.utf8)
+            if rest.starts(with: "\\u".utf8) {
+                next = scalar.utf16.flatMap { "\\u\(String($0, radix: 16).aligned(to: 4, by: "0"))".utf8 }
+            } else if rest.first == UInt8(ascii: "\\") {
+                next = Array(rest.prefix(2))
+            }
+            json += next
+            rest = rest.dropFirst(next.count)
+        }
+        return json + [UInt8(ascii: "\"")]
     }
 
     private static func isPersonal(_ names: [String], isNumber: Bool, isEvent: Bool) -> Bool {

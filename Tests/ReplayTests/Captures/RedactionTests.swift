@@ -81,7 +81,9 @@ struct RedactionTests {
             #"{"aps":{"content-state":{"a":"secret","b":["words"]}}}"#, #"{"aps":{"url-args":["secret words"]}}"#,
             #"{"aps":{"badge":"secret","timestamp":["words"]}}"#, #"{"data":{"aps":{"category":"secret words"}}}"#,
             #"{"aps":{"alert":{"summary-arg":"secret words","other":"words"}}}"#, #"{"phone":-491701234567.5}"#,
-            #"{"a":"٤٧١١ ४७११"}"#, #"{"aps":{"alert":"👍 ❤ 🇩🇪"}}"#, "{\"x/\u{301}\":\"secret\",\"~\u{301}\":\"words\"}",
+            #"{"a":"٤٧١١ ४७११"}"#, #"{"aps":{"alert":"👍 ❤ 🇩🇪"}}"#,
+            #"{"a":"s\u0065cret\/w\u00f6rds\n\ud83d\udc4d\u003c\ud83d \"ä"}"#,
+            "{\"x/\u{301}\":\"secret\",\"~\u{301}\":\"words\"}",
         ])
     func unread(_ payload: String) throws {
         let redacted = redact(payload)
