@@ -5,14 +5,14 @@ struct RecordComparison: Sendable {
     let ignored: IgnoredFields
 
     /// The fields that differ, sorted by name. What a topic cannot preserve does not count: the topic's own name, and
-    /// the timestamp if brokers set it.
+    /// the timestamp if brokers set it, or if it was 0 or less and the output left with the time of its sending.
     func changes(from before: RecordEnvelope, to after: RecordEnvelope) -> [FieldChange] {
         var changes: [FieldChange] = []
         func compare<Value: Equatable>(_ field: String, _ old: Value, _ new: Value, _ shown: (Value) -> String?) {
             if old != new { changes.append(FieldChange(field: field, before: shown(old), after: shown(new))) }
         }
         compare(FieldChange.key, before.key, after.key, Self.shown)
-        if before.timestampType != "logappend" {
+        if before.timestampType != "logappend", after.timestamp > 0 {
             compare(FieldChange.timestamp, before.timestamp, after.timestamp) { "\($0)" }
         }
         if before.headers != after.headers {

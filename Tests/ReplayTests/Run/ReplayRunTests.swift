@@ -125,6 +125,17 @@ struct ReplayRunTests {
         try await expect(Scene().replay([twice], against: golden).fields, is: ["header:blob 1"])
     }
 
+    @Test(
+        "A timestamp that brokers or the producer set is no change",
+        arguments: [("logappend", 1, true), ("create", 0, true), ("create", -1, true), ("create", 1, false)])
+    func timestamps(_ type: String, _ sent: Int64, _ isSame: Bool) {
+        var recorded = RecordEnvelope("{}", timestamp: 1_700_000_000_000)
+        recorded.timestampType = type
+        let comparison = RecordComparison(ignored: IgnoredFields([]))
+        let changes = comparison.changes(from: recorded, to: RecordEnvelope("{}", timestamp: sent))
+        expect(changes.map(\.field), is: isSame ? [] : ["timestamp"])
+    }
+
     @Test("Changed headers whose names differ only in bytes keep the same order")
     func headerOrder() {
         // None of the names is text, and all are shown the same.
