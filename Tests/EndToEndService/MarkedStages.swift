@@ -63,6 +63,22 @@ struct HoldStage: ImmediateStage {
     }
 }
 
+/// Blocks every thread of Swift's own, the main thread too, in tasks that it starts.
+struct SpawnStage: Stage {
+    let name = "spawn"
+    let marker: String
+    let time: Duration
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        guard context.isMarked(marker) else { return .skipped }
+        let time = time
+        let tasks = (0..<256).map { _ in Task.detached { holdThread(for: time) } }
+        await Task { @MainActor in holdThread(for: time) }.value
+        for task in tasks { await task.value }
+        return .ok
+    }
+}
+
 private func holdThread(for time: Duration) {
     let (seconds, attoseconds) = time.components
     var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))

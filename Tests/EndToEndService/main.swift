@@ -17,6 +17,7 @@ await Program.main(stages: [
     .marked("block") { BlockStage(name: "block", suspends: false, marker: $0, time: $1) },
     .marked("stall") { BlockStage(name: "stall", suspends: true, marker: $0, time: $1) },
     .marked("hold") { HoldStage(marker: $0, time: $1) },
+    .marked("spawn") { SpawnStage(marker: $0, time: $1) },
     .marked("hang") { marker, _ in HangStage(marker: marker) },
     .gate("gate"),
     .gate("second-gate"),

@@ -180,6 +180,22 @@ extension EndToEnd {
             }
         }
 
+        @Test("Tasks of a stage that block Swift's own threads delay neither its message nor the process's end")
+        func spawn() async throws {
+            try await Scene.play { scene in
+                let service = try scene.start(
+                    ServiceConfiguration(
+                        delivery: [("deadline", "500ms"), ("shutdown-grace", "2s")],
+                        stages: ["spawn: { marker: slow, time: 3600s }"]))
+                try await service.wait(forLine: "serving partitions")
+                try await scene.feeder.publish(Event.series(1, keys: 1, marking: 1))
+                let arrivals = try await scene.outputs.wait(count: 1)
+                expect(arrivals.map(\.stages), is: ["spawn=expired"])
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0), within: .seconds(20))
+            }
+        }
+
         @Test("A second signal ends the service without waiting for unfinished messages")
         func second() async throws {
             try await Scene.play(partitions: 1) { scene in

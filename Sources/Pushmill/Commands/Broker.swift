@@ -25,7 +25,7 @@ extension Command {
         invocation.console.output(cluster.bootstrapServers)
         // Nobody would know its address.
         guard !Console.hasFailed else { return .success }
-        for await _ in signals { break }
+        _ = signals.next()
         withExtendedLifetime(cluster) {}
         return .success
     }

@@ -27,7 +27,7 @@ final class Service: Sendable {
     /// again, even while it waits. `reloading` does the rest of a SIGHUP, and returns false if it fails.
     /// `notifications` are content, for the page of a demo.
     init(
-        _ configuration: Configuration, log: Log, signals: AsyncStream<Int32> = AsyncStream { $0.finish() },
+        _ configuration: Configuration, log: Log, signals: Signals? = nil,
         reloading: @escaping @Sendable () -> Bool = { true }, notifications: (@Sendable () -> [UInt8])? = nil
     ) async throws(ProgramError) {
         self.log = log
@@ -99,11 +99,13 @@ final class Service: Sendable {
         handle.started(engine)
     }
 
+    /// On a thread of its own, for the life of the process: stages may block every thread that runs tasks.
     private static func serve(
-        _ signals: AsyncStream<Int32>, _ handle: EngineHandle, _ log: Log, reload: @escaping @Sendable () -> Void
+        _ signals: Signals?, _ handle: EngineHandle, _ log: Log, reload: @escaping @Sendable () -> Void
     ) {
-        Task {
-            for await number in signals {
+        guard let signals else { return }
+        _ = try? Thread(named: "signals") {
+            while let number = signals.next() {
                 if number == SIGHUP {
                     log.info("reloading files")
                     reload()
@@ -190,12 +192,17 @@ final class Service: Sendable {
     func run() async -> ExitCode {
         Self.last.withLock { $0 = self }
         // If the system has no thread left, this one waits.
-        do { try await onOwnThread("engine") { [engine] in engine.wait() } } catch { engine.wait() }
-        log.info("shut down cleanly")
-        endProcess()
+        do { try await onOwnThread("engine") { self.wait() } } catch { wait() }
         contacts?.stop()
         admin.close()
         return .success
+    }
+
+    /// From then on the process ends even if stages block the threads that tasks need.
+    private func wait() {
+        engine.wait()
+        log.info("shut down cleanly")
+        endProcess()
     }
 
     /// Kept until the process ends: librdkafka destroys its clients only when nobody holds a record of theirs and no

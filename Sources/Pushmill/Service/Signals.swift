@@ -4,7 +4,10 @@ import PushmillTelemetry
 import Synchronization
 
 /// The signals that control a service, as values for one reader.
-package enum Signals {
+package struct Signals: Sendable {
+    /// The end of the pipe that the reader reads from; -1 if there is none.
+    private let source: Int32
+
     /// The end of the pipe that the handler writes to.
     private static let pipe = Atomic<Int32>(-1)
 
@@ -15,9 +18,9 @@ package enum Signals {
 
     /// From then on these signals do not end the process; each becomes a value for the reader, if there is one. To be
     /// called once per process.
-    package static func take(_ signals: [Int32]) -> AsyncStream<Int32> {
+    package static func take(_ signals: [Int32]) -> Signals {
         var ends: [Int32] = [-1, -1]
-        guard Glibc.pipe(&ends) == 0 else { return AsyncStream { $0.finish() } }
+        guard Glibc.pipe(&ends) == 0 else { return Signals(source: -1) }
         pipe.store(ends[1], ordering: .sequentiallyConsistent)
         // The handler must not be the first to use the flag: the first use may take a lock.
         _ = isEndWanted
@@ -25,17 +28,17 @@ package enum Signals {
         // A write beyond the limit for the size of a file then fails, as on a full disk.
         signal(SIGXFSZ, SIG_IGN)
         for number in signals { signal(number, Self.handle) }
-        let (stream, continuation) = AsyncStream<Int32>.makeStream()
-        let source = ends[0]
-        // This thread only waits, for the life of the process.
-        _ = try? Thread(named: "signals") {
-            var byte: UInt8 = 0
-            while true {
-                let count = read(source, &byte, 1)
-                if count == 1 { continuation.yield(Int32(byte)) } else if count == 0 || errno != EINTR { return }
-            }
+        return Signals(source: ends[0])
+    }
+
+    /// Waits for the next signal. Nil if there is no pipe.
+    package func next() -> Int32? {
+        var byte: UInt8 = 0
+        while true {
+            let count = read(source, &byte, 1)
+            if count == 1 { return Int32(byte) }
+            if count == 0 || errno != EINTR { return nil }
         }
-        return stream
     }
 
     /// Runs on whichever thread the system interrupts: sets a flag, writes one byte and does nothing else.
