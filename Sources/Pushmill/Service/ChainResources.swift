@@ -13,6 +13,10 @@ extension Configuration {
         for stage in stages {
             do throws(SettingProblem) {
                 let built = wrap(try await stage.build(resources))
+                guard !links.contains(where: { $0.stage.name == built.name }) else {
+                    let message = "another stage of the chain calls itself \"\(built.name)\", too"
+                    throw SettingProblem(place: stage.place, path: stage.path, message: message)
+                }
                 links.append(ChainLink(built, condition: stage.condition, budget: stage.budget))
             } catch {
                 problems.append(error)

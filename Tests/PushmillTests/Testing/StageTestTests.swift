@@ -225,6 +225,15 @@ struct StageTestTests {
         #expect(owner.summary == "modified: contact=miss,badge=ok" && owner.badge == 1)
     }
 
+    @Test("Two stages of one name are refused, since metrics, headers and results could not tell them apart")
+    func sameName() async throws {
+        let entries = ["first", "second"].map { name in StageEntry(name) { _ in { _ in Greeting() } } }
+        let error = await #expect(throws: (any Error).self) {
+            try await StageTest(configuration: "stages: [first, second]", stages: entries)
+        }
+        #expect(error.map { "\($0)" }?.contains("stages.second: another stage") == true)
+    }
+
     @Test("The sample's configuration runs from its file")
     func configurationFile() async throws {
         let test = try await StageTest(configurationFile: "../../../deploy/sample/pushmill.yaml")
