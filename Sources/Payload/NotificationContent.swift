@@ -63,7 +63,7 @@ public struct NotificationContent: Sendable {
 
     public func savepoint() -> JSONDocument.Savepoint { document.savepoint() }
 
-    /// Whether the savepoint was made for this payload; false once another has replaced it.
+    /// Whether the savepoint was made for this payload; false once another, or an earlier state of it, has replaced it.
     package func isOf(_ savepoint: JSONDocument.Savepoint) -> Bool { document.isOf(savepoint) }
 
     /// Undoes every edit since the savepoint, which must have been made since the last `read`.

@@ -5,6 +5,8 @@ extension JSONDocument {
         let bytes: Int
         let records: Int
         let journal: Int
+        /// The number of the last change before the savepoint; 0 if there was none.
+        let change: UInt64
     }
 
     public var isEdited: Bool { storage.journal.count > 0 }
@@ -12,13 +14,19 @@ extension JSONDocument {
     public func savepoint() -> Savepoint {
         Savepoint(
             reading: storage.reading, bytes: storage.bytes.count, records: storage.records.count,
-            journal: storage.journal.count)
+            journal: storage.journal.count, change: lastChange(of: storage.journal.count))
     }
 
-    /// Whether the savepoint was made for the text read last.
-    func isOf(_ savepoint: Savepoint) -> Bool { savepoint.reading == storage.reading }
+    /// Whether the savepoint was made for the text read last, and what had been edited by then still is.
+    func isOf(_ savepoint: Savepoint) -> Bool {
+        savepoint.reading == storage.reading && savepoint.journal <= storage.journal.count
+            && savepoint.change == lastChange(of: savepoint.journal)
+    }
 
-    /// Undoes every edit since the savepoint. A savepoint from another `read` undoes nothing.
+    private func lastChange(of count: Int) -> UInt64 { count == 0 ? 0 : storage.journal.base[count - 1].number }
+
+    /// Undoes every edit since the savepoint. A savepoint from another `read`, or of edits that were undone, undoes
+    /// nothing.
     public mutating func rollback(to savepoint: Savepoint) {
         guard isOf(savepoint) else { return }
         guard storage.records.count > savepoint.records || storage.journal.count > savepoint.journal else { return }

@@ -215,7 +215,8 @@ extension JSONDocument {
     @inline(__always)
     private func change(_ index: UInt32, _ body: (inout JSONRecord) -> Void) {
         let record = records + Int(index)
-        storage.journal.append(JSONChange(index: index, before: record.pointee))
+        storage.change &+= 1
+        storage.journal.append(JSONChange(number: storage.change, index: index, before: record.pointee))
         body(&record.pointee)
     }
 }

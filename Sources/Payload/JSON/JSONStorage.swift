@@ -20,18 +20,23 @@ final class JSONStorage: @unchecked Sendable {
     /// be the number of no record, or of another one.
     @exclusivity(unchecked) var latest = InlineArray<16, UInt32>(repeating: 0)
     /// Identifies the text read last: no other has this number.
-    @exclusivity(unchecked) private(set) var reading = UInt64.random(in: .min ... .max)
+    @exclusivity(unchecked) private(set) var reading: UInt64
+    /// The number of the last change, undone or not: no other change of this text or of its copies has it.
+    @exclusivity(unchecked) var change = UInt64.random(in: .min ... .max)
 
     /// Holds the empty object.
-    init() { clear() }
+    init() {
+        reading = change
+        clear()
+    }
 
     init(copyOf other: JSONStorage) {
+        reading = other.reading
         bytes.append(other.bytes.base, count: other.bytes.count)
         records.append(other.records.base, count: other.records.count)
         journal.append(other.journal.base, count: other.journal.count)
         sourceCount = other.sourceCount
         latest = other.latest
-        reading = other.reading
     }
 
     var isLarge: Bool {
@@ -64,6 +69,7 @@ final class JSONStorage: @unchecked Sendable {
 }
 
 struct JSONChange: BitwiseCopyable {
+    let number: UInt64
     let index: UInt32
     let before: JSONRecord
 }

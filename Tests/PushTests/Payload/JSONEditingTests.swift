@@ -42,6 +42,22 @@ struct JSONEditingTests {
         expect(document.text, is: #"{"a":3,"b":{"c":[true,false]}}"#)
     }
 
+    @Test("A mark of edits that are gone undoes nothing", arguments: [true, false])
+    func goneMark(isRolledBack: Bool) throws {
+        let pointer = try #require(JSONPointer("/e"))
+        var document = try JSONDocument(#"{"a":1}"#)
+        let (earlier, beginning) = (document, document.savepoint())
+        document.set("x", at: pointer)
+        let gone = document.savepoint()
+        if isRolledBack { document.rollback(to: beginning) } else { document = earlier }
+        document.set(json: Array("[1,[2]]".utf8).span, at: pointer)
+        document.set("y", at: JSONPointer(member: "f"))
+        document.rollback(to: gone)
+        expect(document.text, is: #"{"a":1,"e":[1,[2]],"f":"y"}"#)
+        document.rollback(to: beginning)
+        expect(document.text, is: #"{"a":1}"#)
+    }
+
     @Test(
         "An impossible edit leaves the document unchanged",
         arguments: ["", "/s/x", "/n/0", "/l/7", "/l/x", "/l/-1", "/l/01"])
