@@ -42,7 +42,7 @@ struct JSONEditingTests {
         expect(document.text, is: #"{"a":3,"b":{"c":[true,false]}}"#)
     }
 
-    @Test("A mark of edits that are gone undoes nothing", arguments: [true, false])
+    @Test("A savepoint of edits that are gone undoes nothing", arguments: [true, false])
     func goneMark(isRolledBack: Bool) throws {
         let pointer = try #require(JSONPointer("/e"))
         var document = try JSONDocument(#"{"a":1}"#)
