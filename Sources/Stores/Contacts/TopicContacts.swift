@@ -78,15 +78,15 @@ package struct TopicContacts: ~Copyable {
     package mutating func complete(_ partitions: some Collection<Int32>) throws(StoreError) {
         guard hasUnseen, !partitions.isEmpty else { return }
         let places = places(of: partitions)
-        let remove = try store.database.prepare(
-            """
-            DELETE FROM contact WHERE partition=?1
-            AND (partition, owner, id) IN (SELECT partition, owner, id FROM contact_unseen WHERE partition=?1)
-            """)
+        // One after another: a statement that deletes them all would need a temporary file, and no folder may take one.
+        let find = try store.database.prepare("SELECT owner, id FROM contact_unseen WHERE partition=?")
         let forget = try store.database.prepare("DELETE FROM contact_unseen WHERE partition=?")
         try store.change { () throws(StoreError) in
             for place in places {
-                try remove.run(place)
+                try find.bind(1, place)
+                while try find.step() {
+                    try store.remove(owner: find.bytes(0).bytes, id: find.bytes(1).bytes, in: Int32(clamping: place))
+                }
                 try forget.run(place)
             }
         }

@@ -1,3 +1,4 @@
+import Glibc
 import PushmillTestSupport
 import Testing
 
@@ -128,6 +129,27 @@ struct TopicContactsTests {
         try expect(listed.list(), is: ["anna/c1=Zoë", "boris/c1=Zoë"])
         try contacts.complete([0])
         try expect(listed.list(), is: ["anna/c1=Zoë"])
+    }
+
+    @Test("Removing many contacts opens no file: there may be no folder for temporary ones")
+    func withoutTemporaryFile() async {
+        await #expect(processExitsWith: .success) {
+            let listed = try ContactScene()
+            var contacts = try TopicContacts(listed.state, topic: "contacts", cluster: "c")
+            _ = try contacts.discardStale(partitions: 1, now: TopicContactsTests.now)
+            let padding = String(repeating: "x", count: 150)
+            let records = (0..<20_000).map { number -> (key: String?, value: String?) in
+                (#"{"owner":"\#(padding)\#(number)","id":"c1"}"#, #"{"name":"Zoë"}"#)
+            }
+            _ = try contacts.apply(records, now: TopicContactsTests.now)
+            try contacts.startOver([0])
+            let next = dup(0)
+            close(next)
+            var limit = rlimit(rlim_cur: rlim_t(next), rlim_max: rlim_t(next))
+            try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            try contacts.complete([0])
+            try expect(listed.list(), is: [])
+        }
     }
 
     @Test("If a topic loses partitions, contacts stay until the remaining ones have been read")
