@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillTestSupport
+import Synchronization
 import Testing
 
 @Suite("A group member that starts reading late", .serialized, .ownThread)
@@ -46,6 +47,26 @@ struct GroupConsumerTests {
         try second.until { $0.taken.values.map(\.count).reduce(0, +) == 40 }
         expect(second.gaps, is: [])
         #expect(try second.leave())
+    }
+
+    @Test("A member without partitions leaves its group, too: nobody waits for its session to end", .thorough)
+    func leaveIdle() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        let first = try Member(peer.cluster, group: "g")
+        try first.until { $0.owned.count == 1 }
+        let hasLeft = Atomic(false)
+        let idle = try Member(peer.cluster, group: "g", [("debug", "protocol")]) { _, _, line in
+            if line.contains("Sent LeaveGroupRequest") { hasLeft.store(true, ordering: .relaxed) }
+        }
+        try first.until { _ in
+            try? idle.turn()
+            return idle.rebalances > 0
+        }
+        expect(idle.owned, is: [])
+        #expect(try idle.leave())
+        expect(hasLeft.load(ordering: .relaxed), is: true)
+        #expect(try first.leave())
     }
 
     @Test("A member that has not answered a rebalance can leave the group", .thorough, arguments: [true, false])

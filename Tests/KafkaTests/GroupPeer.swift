@@ -20,14 +20,15 @@ final class Member {
     var seeks = true
 
     init(
-        _ cluster: MockCluster, group: String, _ more: [(name: String, value: String)] = [], topic: String = "t"
+        _ cluster: MockCluster, group: String, _ more: [(name: String, value: String)] = [], topic: String = "t",
+        log: @escaping KafkaLogSink = { _, _, _ in }
     ) throws {
         consumer = try GroupConsumer(
             ClientProperties(
                 [
                     ("bootstrap.servers", cluster.bootstrapServers), ("group.id", group),
                     ("session.timeout.ms", "6000"), ("heartbeat.interval.ms", "100"), ("fetch.wait.max.ms", "20"),
-                ] + more), signal: signal, log: { _, _, _ in })
+                ] + more), signal: signal, log: log)
         try consumer.subscribe(to: [topic])
     }
 

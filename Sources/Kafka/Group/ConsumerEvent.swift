@@ -56,6 +56,8 @@ package enum CommitAnswer: Sendable, Equatable {
 /// Where callbacks put what arrives during a poll of the consumer queue. Only for the thread that polls.
 final class GroupInbox {
     var events: [ConsumerEvent] = []
+    /// What the group has assigned to this member, without what it has revoked.
+    var owned: Set<TopicPartition> = []
     /// The partitions of an unanswered revocation that are not given back yet.
     var revoked: Set<TopicPartition>?
     var isRevocationLost = false
@@ -90,10 +92,12 @@ func onGroupRebalance(
     let hasJoined = sinks.joins.end()
     switch code {
     case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
+        sinks.group.owned.formUnion(named)
         sinks.group.rejoins = !hasJoined
         sinks.group.isAssigning = true
         sinks.group.events.append(.assigned(named))
     case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
+        sinks.group.owned.subtract(named)
         sinks.group.revoked = Set(named)
         sinks.group.isRevocationLost = isLost
         sinks.group.events.append(isLost ? .lost(named) : .revoked(named))

@@ -214,6 +214,9 @@ package final class GroupConsumer {
         try? acceptAssignment()
         sinks.group.isLeaving = true
         signal.watch(queue)
+        // A member without partitions would only end, and the group would wait until its session is over
+        // (`rd_kafka_cgrp_revoke_all_rejoin`). A static member is to stay in the group.
+        if !isStatic, sinks.group.owned.isEmpty { rd_kafka_unsubscribe(client.handle) }
         if let error = rd_kafka_consumer_close_queue(client.handle, queue) { throw KafkaError(consuming: error) }
     }
 
