@@ -178,7 +178,7 @@ extension KafkaPorts {
 
     mutating func ask(for letter: LetterRequest) { letterReader.ask(for: letter) }
 
-    mutating func takeLetters() -> [(tag: UInt64, output: HeldOutput)] { inbox.takeLetters() }
+    mutating func takeLetters() -> [(tag: UInt64, output: HeldOutput)] { letterReader.take() }
 
     mutating func takeReports(into reports: inout [OutputReport<HeldOutput>]) {
         let wallClock = wallClock

@@ -12,6 +12,7 @@ final class LetterReader: Sendable {
         /// Each with the number of its failed tries.
         var requests: [(letter: LetterRequest, tries: Int)] = []
         var isRunning = false
+        var answers: [(tag: UInt64, output: HeldOutput)] = []
     }
 
     /// How often a record is asked for that no broker returns, which takes an hour. Other letters are read in between.
@@ -22,11 +23,12 @@ final class LetterReader: Sendable {
     private let settings: EngineSettings
     private let environment: EngineEnvironment
     private let inbox: ShardInbox
-    private let number: UInt32
     /// Polls per try.
     private let attempts: Int
     private let start: Start
     private let state = Mutex(State())
+    /// The shard looks every turn, and locks only then.
+    private let hasAnswers = Atomic<Bool>(false)
 
     typealias Start = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) throws(TelemetryError) -> Void
 
@@ -40,10 +42,9 @@ final class LetterReader: Sendable {
         self.settings = settings
         self.environment = environment
         self.inbox = inbox
-        number = inbox.beginLetters()
     }
 
-    /// The letter is posted to the inbox.
+    /// The shard is woken when the letter can be taken.
     func ask(for letter: LetterRequest) {
         let isFirst = state.withLock { state in
             state.requests.append((letter, 0))
@@ -58,6 +59,12 @@ final class LetterReader: Sendable {
                 "cannot start a thread for dead letters: they only name their messages", [.error(error)])
             answerAll(by: nil)
         }
+    }
+
+    /// The letters since the last call, by the tags of their requests.
+    func take() -> [(tag: UInt64, output: HeldOutput)] {
+        guard hasAnswers.exchange(false, ordering: .acquiringAndReleasing) else { return [] }
+        return state.withLock { exchange(&$0.answers, with: []) }
     }
 
     private func run() {
@@ -125,7 +132,9 @@ final class LetterReader: Sendable {
             : OwnedRecord(delivery, headers: headers, timestamp: timestamp)
         record?.destroy()
         let facts = OutputFacts(verdict: verdict, timestamp: letter.timestamp)
-        inbox.postLetter(HeldOutput(record: letter, facts: facts), tag: request.tag, by: number)
+        state.withLock { $0.answers.append((request.tag, HeldOutput(record: letter, facts: facts))) }
+        hasAnswers.store(true, ordering: .releasing)
+        inbox.signal.wake()
     }
 
     /// nil if the log does not hold the record any more.

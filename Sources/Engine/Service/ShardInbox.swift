@@ -7,9 +7,6 @@ final class ShardInbox: Sendable {
     private struct State {
         var results: [Int] = []
         var terminations = 0
-        var letters: [(tag: UInt64, output: HeldOutput)] = []
-        /// The number of the current letter reader: the tags of a former shard name other messages.
-        var letterReader: UInt32 = 0
     }
 
     /// The number of the shard.
@@ -44,25 +41,12 @@ final class ShardInbox: Sendable {
     /// The shard was told to end, once or more.
     var isEnding: Bool { wasTerminated.load(ordering: .sequentiallyConsistent) }
 
-    /// Returns the number with which a new letter reader posts. The letters of an earlier one are dropped.
-    func beginLetters() -> UInt32 {
-        state.withLock { state in
-            state.letterReader += 1
-            state.letters.removeAll()
-            return state.letterReader
-        }
-    }
-
-    func postLetter(_ letter: HeldOutput, tag: UInt64, by reader: UInt32) {
-        change { if $0.letterReader == reader { $0.letters.append((tag, letter)) } }
-    }
-
     private var isEmpty: Bool { !hasNews.load(ordering: .acquiring) }
 
     func takeTerminations() -> Int {
         guard !isEmpty else { return 0 }
         return state.withLock { state in
-            if state.results.isEmpty, state.letters.isEmpty { hasNews.store(false, ordering: .releasing) }
+            if state.results.isEmpty { hasNews.store(false, ordering: .releasing) }
             defer { state.terminations = 0 }
             return state.terminations
         }
@@ -73,14 +57,6 @@ final class ShardInbox: Sendable {
         state.withLock { state in
             entries.append(contentsOf: state.results)
             state.results.removeAll(keepingCapacity: true)
-        }
-    }
-
-    func takeLetters() -> [(tag: UInt64, output: HeldOutput)] {
-        guard !isEmpty else { return [] }
-        return state.withLock { state in
-            defer { state.letters = [] }
-            return state.letters
         }
     }
 }

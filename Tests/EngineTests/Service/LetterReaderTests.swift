@@ -30,13 +30,13 @@ struct LetterReaderTests {
         // Several tries.
         for _ in 0..<4 {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            answers += peer.inbox.takeLetters()
+            answers += letters.take()
         }
         try #require(answers.isEmpty)
         peer.setLeader(of: "events", broker: 1)
         for _ in 0..<120 where answers.isEmpty {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            answers += peer.inbox.takeLetters()
+            answers += letters.take()
         }
         try expect(#require(answers.first).output.record.value, is: Array(ServicePeer.value.utf8))
     }
@@ -49,7 +49,7 @@ struct LetterReaderTests {
         var answers: [(tag: UInt64, output: HeldOutput)] = []
         for tag: UInt64 in 7...8 {
             letters.ask(for: request(tag: tag))
-            answers += peer.inbox.takeLetters()
+            answers += letters.take()
         }
         expect(answers.map(\.tag), is: [7, 8])
         for answer in answers {
@@ -69,7 +69,7 @@ struct LetterReaderTests {
         var answers: [(tag: UInt64, output: HeldOutput)] = []
         for _ in 0..<60 where answers.isEmpty {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            answers += peer.inbox.takeLetters()
+            answers += letters.take()
         }
         let answer = try #require(answers.first)
         #expect(answer.tag == 3 && answer.output.isLetter)
