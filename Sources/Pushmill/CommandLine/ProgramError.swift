@@ -14,8 +14,6 @@ package enum ProgramError: Error {
     case internalFailure(String)
     /// A problem outside this process, which may be fixed there: a service waits for that.
     case outside(ProbeReason)
-    /// A signal ended the service before it had started.
-    case interrupted
 
     package var exitCode: ExitCode {
         switch self {
@@ -23,7 +21,6 @@ package enum ProgramError: Error {
         case .unreadableConfiguration, .configuration: .configuration
         case .badData: .badData
         case .internalFailure, .outside: .internalFailure
-        case .interrupted: .success
         }
     }
 }
@@ -41,7 +38,6 @@ extension ProgramError: CustomStringConvertible {
             .internalFailure(let message):
             [message]
         case .outside(let reason): [reason.detail]
-        case .interrupted: ["stopped before it started"]
         case .configuration(let problems): problems.map(\.description)
         }
     }

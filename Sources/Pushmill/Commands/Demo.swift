@@ -17,7 +17,7 @@ extension Command {
         let plan = try DemoPlan(invocation)
         let console = invocation.console
         let board = DemoBoard()
-        let signals = Signals.take([SIGTERM, SIGINT])
+        _ = Signals.take([SIGTERM, SIGINT])
         if let servers = invocation.text(.bootstrap) {
             try await feed(plan, servers, board, console)
             return .success
@@ -28,8 +28,7 @@ extension Command {
         defer { withExtendedLifetime(folder) {} }
         let configuration = try invocation.demoConfiguration(folder.path)
         let service = try await Service(
-            configuration, log: Log(level: configuration.log.level), signals: signals,
-            notifications: board.json)
+            configuration, log: Log(level: configuration.log.level), notifications: board.json)
         guard let servers = service.embeddedServers else {
             throw ProgramError.internalFailure("the demo's broker is missing")
         }

@@ -2,7 +2,6 @@ import Glibc
 import PushmillPayload
 import PushmillStages
 import PushmillTelemetry
-import Synchronization
 
 extension Command {
     static let run = Command(
@@ -27,40 +26,14 @@ extension Command {
         }
         let rereading = Rereading(configuration)
         do throws(ProgramError) {
-            let start = StartWatch()
-            start.watch(log)
             let service = try await Service(configuration, log: log, signals: signals) {
                 rereading.apply(to: log) { () throws(ProgramError) in try invocation.configurationAgain() }
             }
-            start.isOver.store(true, ordering: .relaxed)
             return await service.run()
         } catch {
             error.tell(log)
             return error.exitCode
         }
-    }
-}
-
-/// Ends a process that is told to end while its start hangs, for example at a pipe for keys that nobody writes to.
-private final class StartWatch: Sendable {
-    private static let patience = Duration.seconds(3)
-    private static let step = Duration.milliseconds(100)
-
-    let isOver = Atomic<Bool>(false)
-
-    func watch(_ log: Log) {
-        let thread = try? Thread(named: "start") { [self] in
-            var left = Self.patience
-            while !isOver.load(ordering: .relaxed) {
-                usleep(UInt32(Self.step / .microseconds(1)))
-                if Signals.isEndWanted { left -= Self.step }
-                guard left <= .zero, !isOver.load(ordering: .relaxed) else { continue }
-                log.warning("exiting without background work that hangs")
-                usleep(100_000)
-                _exit(ExitCode.success.rawValue)
-            }
-        }
-        thread?.detach()
     }
 }
 
@@ -80,7 +53,6 @@ extension Invocation {
 extension ProgramError {
     /// Logs why a service ends before it has started, in the form of its other lines.
     fileprivate func tell(_ log: Log) {
-        if case .interrupted = self { return log.info("stopped before it started") }
         for message in messages { log.error("the service cannot start", [.error(text: message)]) }
     }
 }

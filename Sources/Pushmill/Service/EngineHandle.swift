@@ -9,29 +9,13 @@ final class EngineHandle: Sendable {
         var engine: ShardThreads?
         /// Why there is no engine yet.
         var waiting = ProbeReason.starting("the service is starting")
-        var isEndWanted = false
     }
 
     private let state = Mutex(State())
 
     func waits(for reason: ProbeReason) { state.withLock { $0.waiting = reason } }
 
-    func started(_ engine: ShardThreads) {
-        let isEndWanted = state.withLock { state in
-            state.engine = engine
-            return state.isEndWanted
-        }
-        if isEndWanted { engine.terminate() }
-    }
-
-    /// Ends the engine; if there is none yet, ends it as soon as it has started.
-    func terminate() {
-        let engine = state.withLock { state in
-            state.isEndWanted = true
-            return state.engine
-        }
-        engine?.terminate()
-    }
+    func started(_ engine: ShardThreads) { state.withLock { $0.engine = engine } }
 
     var engine: ShardThreads? { state.withLock { $0.engine } }
     var figures: [ShardFigures] { engine?.figures ?? [] }

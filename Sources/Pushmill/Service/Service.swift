@@ -42,6 +42,11 @@ final class Service: Sendable {
         let reloads = ReloadCounts()
         let watcher = FileWatcher { Self.tell($0, stage: $1, $2, reloads, log) }
         self.watcher = watcher
+        let handle = EngineHandle()
+        Self.serve(signals, handle, log) {
+            // On the watcher's thread, because a file may be on a disk that does not answer.
+            watcher.reloadAll { reloads.add(Self.configurationTarget, succeeded: reloading()) }
+        }
         registry.addReloads(reloads) { watcher.paths + [Self.configurationTarget] }
         var resources = StageResources(
             log: { log.log(LogLevel($0), "message from a stage", [.stage($1), .error(text: $2)]) }, watcher: watcher,
@@ -74,16 +79,11 @@ final class Service: Sendable {
         }
         if let broker { try Self.createTopics(settings, at: broker) }
         state = copy == nil && chain.hasCountingStage ? try Self.state(configuration, .alone, log) : copy
-        let handle = EngineHandle()
         admin = try AdminPages(
             configuration: configuration, registry: registry, log: log, engine: handle, watcher: watcher,
             refusesSamples: refusesSamples, notifications: notifications
         ).open()
         watcher.start()
-        Self.serve(signals, handle, log) {
-            // On the watcher's thread, because a file may be on a disk that does not answer.
-            watcher.reloadAll { reloads.add(Self.configurationTarget, succeeded: reloading()) }
-        }
         let wait = StartWait(log: log, handle: handle)
         let cluster = try wait.run { () throws(ProgramError) in
             try settings.renewClients(configuration, embedded: embedded)
@@ -109,8 +109,11 @@ final class Service: Sendable {
                 if number == SIGHUP {
                     log.info("reloading files")
                     reload()
+                } else if let engine = handle.engine {
+                    engine.terminate()
                 } else {
-                    handle.terminate()
+                    // Nothing has begun that must end in order, and the start may hang.
+                    exit(log) { $0.info("stopped before it started") }
                 }
             }
         }
@@ -216,10 +219,15 @@ final class Service: Sendable {
     private func endProcess() {
         _ = try? Thread(named: "end") { [log] in
             usleep(UInt32(Self.endPatience / .microseconds(1)))
-            log.warning("exiting without background work that hangs")
-            usleep(100_000)
-            _exit(ExitCode.success.rawValue)
+            Self.exit(log) { $0.warning("exiting without background work that hangs") }
         }
+    }
+
+    /// Ends the process at once, but gives the log's thread time for the last line.
+    private static func exit(_ log: Log, _ tell: (Log) -> Void) {
+        tell(log)
+        usleep(100_000)
+        _exit(ExitCode.success.rawValue)
     }
 
     private static func tell(

@@ -6,7 +6,7 @@ import PushmillTelemetry
 
 /// Checks what a service needs outside the process, so problems are reported at the start and not found in a log later.
 enum Startup {
-    /// Milliseconds to wait for a broker's answer, and how many such waits. The start can be ended between two of them.
+    /// Milliseconds to wait for a broker's answer, and how many such waits.
     private static let reachPatience: Int32 = 1000
     private static let reachTimes = 5
     private static let patience: Int32 = 5000
@@ -39,15 +39,12 @@ enum Startup {
             try contacts.check(try find(contacts.name, client, setting: "stages.contact.source"), beside: inputs)
         }
         if let changelog = settings.changelog, let input = inputs.first {
-            try goOn()
             try ChangelogTopic(changelog, beside: input, settings.consumer).prepare(client, log)
             settings.changelogPartitions = input.count
         }
-        try goOn()
         guard let cluster = client.clusterID(milliseconds: patience) else {
             throw .outside(.starting("the brokers do not report their cluster id"))
         }
-        try goOn()
         limitBatches(&settings, client)
         return cluster
     }
@@ -96,7 +93,6 @@ enum Startup {
     private static func reach(_ client: ClusterClient, _ servers: String) throws(ProgramError) {
         var failure = client.reach(milliseconds: reachPatience)
         for _ in 1..<reachTimes where failure?.mayBeSlowness == true {
-            try goOn()
             failure = client.reach(milliseconds: reachPatience)
         }
         guard let error = failure else { return }
@@ -119,15 +115,9 @@ enum Startup {
         throw .outside(reason)
     }
 
-    /// Throws if the process has been told to end.
-    private static func goOn() throws(ProgramError) {
-        guard !Signals.isEndWanted else { throw .interrupted }
-    }
-
     private static func find(
         _ name: String, _ client: ClusterClient, setting: String
     ) throws(ProgramError) -> TopicPartitions {
-        try goOn()
         do throws(KafkaError) {
             return TopicPartitions(name: name, count: try client.partitionCount(of: name, milliseconds: patience))
         } catch {
@@ -146,8 +136,6 @@ struct StartWait {
     /// longer, and too many wrong passwords may lock an account.
     private static let shortPause = Duration.milliseconds(500)
     private static let longPause = Duration.seconds(5)
-    /// How often a pause checks for a signal to end.
-    private static let step = Duration.milliseconds(100)
 
     let log: Log
     let handle: EngineHandle
@@ -172,15 +160,8 @@ struct StartWait {
                     [.reason(problem.reason), .attempt(attempt), .error(text: problem.detail)])
             }
             attempt += 1
-            try pause(["no-broker", "starting"].contains(problem.reason) ? Self.shortPause : Self.longPause)
-        }
-    }
-
-    private func pause(_ time: Duration) throws(ProgramError) {
-        let end = TimeSource.system.now + time
-        while TimeSource.system.now < end {
-            guard !Signals.isEndWanted else { throw .interrupted }
-            usleep(UInt32(Self.step / .microseconds(1)))
+            let pause = ["no-broker", "starting"].contains(problem.reason) ? Self.shortPause : Self.longPause
+            usleep(UInt32(pause / .microseconds(1)))
         }
     }
 }

@@ -23,6 +23,5 @@ struct ExitCodeTests {
         expect(ProgramError.internalFailure("").exitCode.rawValue, is: 70)
         expect(ProgramError.configuration([]).exitCode.rawValue, is: 78)
         expect(ProgramError.unreadableConfiguration("").exitCode.rawValue, is: 78)
-        expect(ProgramError.interrupted.exitCode.rawValue, is: 0)
     }
 }
