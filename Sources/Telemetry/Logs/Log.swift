@@ -47,16 +47,8 @@ public final class Log: Sendable {
         // An operator who switches debug on wants every line; the ring bounds what that can cost.
         guard level > .debug else { return append(now, level, message, fields) }
         let speakers = fields.filter(\.isSpeaker)
-        let (verdict, isFirst) = limit.withLock { limit in
-            let wasHolding = limit.isHolding
-            let verdict = limit.admit(message, level: level, by: speakers, now: now)
-            return (verdict, !wasHolding && limit.isHolding)
-        }
-        switch verdict {
-        case .hold:
-            counts.heldBack.add()
-            // Wakes the `LogWriter`, which then checks every second whether to report held-back lines.
-            if isFirst { ring.wakeReaders() }
+        switch limit.withLock({ $0.admit(message, level: level, by: speakers, now: now) }) {
+        case .hold: counts.heldBack.add()
         case .write(heldBack: 0): append(now, level, message, fields)
         case .write(let heldBack): append(now, level, message, fields + [.heldBack(heldBack)])
         }
@@ -65,9 +57,6 @@ public final class Log: Sendable {
     private func append(_ now: Int64, _ level: LogLevel, _ message: StaticString, _ fields: [LogField]) {
         ring.append(LogLine(time: now, level: level, message: message, fields: fields))
     }
-
-    /// True while the number of held-back lines has not been reported.
-    var isHoldingBack: Bool { limit.withLock { $0.isHolding } }
 
     /// Logs how many lines were held back of messages that have not come again; `force` does so before their time.
     func tellHeldBack(force: Bool = false) {

@@ -59,7 +59,8 @@ public final class LogWriter: Sendable {
                 pollfd(fd: lines.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
             ]
-            poll(&events, 2, log.isHoldingBack ? 1_000 : -1)
+            // Some held-back lines may have to be reported.
+            poll(&events, 2, 1_000)
         }
     }
 
@@ -144,10 +145,6 @@ package final class LogRing: Sendable {
             return (overwritten, state.readers)
         }
         for reader in readers { reader.wake() }
-    }
-
-    func wakeReaders() {
-        for reader in state.withLock({ $0.readers }) { reader.wake() }
     }
 
     /// Up to `limit` lines from the cursor, which moves past them, and how many before them were overwritten.

@@ -24,10 +24,6 @@ struct RateLimit {
     }
 
     private var windows: [MessageID: Window] = [:]
-    private var holding = 0
-
-    /// True while the number of held-back lines has not been reported.
-    var isHolding: Bool { holding > 0 }
 
     /// `speakers` are the fields that name the source: a stage, a part of a library, or both. There are only a few.
     mutating func admit(
@@ -36,7 +32,6 @@ struct RateLimit {
         let id = MessageID(place: message.identity, level: level, speakers: speakers.map(\.value))
         guard var window = windows[id], !window.isOver(now) else {
             let heldBack = windows[id]?.heldBack ?? 0
-            if heldBack > 0 { holding -= 1 }
             windows[id] = Window(message: message, level: level, speakers: speakers, start: now)
             return .write(heldBack: heldBack)
         }
@@ -45,17 +40,14 @@ struct RateLimit {
             window.written += 1
             return .write(heldBack: 0)
         }
-        if window.heldBack == 0 { holding += 1 }
         window.heldBack += 1
         return .hold
     }
 
     /// What to report of messages that have not come again since; `force` also ends windows that still run.
     mutating func takeRemainders(now: Int64, force: Bool = false) -> [Window] {
-        guard isHolding else { return [] }
         let remainders = windows.filter { $0.value.heldBack > 0 && (force || $0.value.isOver(now)) }
         for id in remainders.keys { windows[id] = nil }
-        holding -= remainders.count
         return Array(remainders.values)
     }
 }

@@ -15,11 +15,9 @@ import Testing
     mutating func remainder() {
         fill(at: 0, beyond: 3)
         #expect(limit.takeRemainders(now: 9 * second).isEmpty)
-        #expect(limit.isHolding)
         let told = limit.takeRemainders(now: 10 * second)
         expect(told.map(\.heldBack), is: [3])
         expect(told.first?.level, is: .info)
-        #expect(!limit.isHolding)
         #expect(limit.takeRemainders(now: 20 * second).isEmpty)
     }
 
