@@ -28,7 +28,7 @@ package struct Console: Sendable {
 
     static let standard = Console(
         output: { write(ended($0), to: STDOUT_FILENO) },
-        error: { write(ended(shown($0)), to: STDERR_FILENO) },
+        error: { write(ended($0.visible(keepsLines: true)), to: STDERR_FILENO) },
         input: { () throws(ProgramError) in try read(STDIN_FILENO) },
         status: isatty(STDERR_FILENO) == 1 ? lastLine : nil,
         isTerminal: isatty(STDOUT_FILENO) == 1)
@@ -57,19 +57,6 @@ package struct Console: Sendable {
             guard bytes.count <= limit else { throw .badData("too-large: the input is over \(limit >> 20) MiB") }
         }
         return bytes
-    }
-
-    /// Escapes characters that would move a terminal's cursor or reverse its text: a message about a file or a payload
-    /// has words of its author in it.
-    static func shown(_ text: String) -> String {
-        text.unicodeScalars.reduce(into: "") { text, scalar in
-            switch scalar {
-            case "\n", "\t": text.unicodeScalars.append(scalar)
-            case "\0"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
-                text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
     }
 
     /// With one line end. Compares bytes, because a line end may be part of a character (`\r\n`).

@@ -70,7 +70,7 @@ private struct CatalogListing {
                 + findings.filter { isWhole || $0.kind != .missing }.map { "\(locale.name): \($0)" }
         }
         let files = problems.map { $0.kind == .warning ? "\($0.problem) (warning)" : "\($0.problem)" }
-        return (totals + files + details).map(\.withoutControls)
+        return (totals + files + details).map { $0.visible() }
     }
 
     var json: String {
@@ -105,18 +105,5 @@ private struct CatalogListing {
         var line: Int?
         var column: Int?
         let message: String
-    }
-}
-
-extension String {
-    /// One line without effects on a terminal: control characters and line ends are written as escapes.
-    fileprivate var withoutControls: String {
-        unicodeScalars.reduce(into: "") { text, scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator:
-                text += scalar == "\n" ? "\\n" : scalar == "\t" ? "\\t" : "\\u{\(String(scalar.value, radix: 16))}"
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
     }
 }

@@ -113,7 +113,8 @@ final class Service: Sendable {
                     engine.terminate()
                 } else {
                     // Nothing has begun that must end in order, and the start may hang.
-                    exit(log) { $0.info("stopped before it started") }
+                    log.info("stopped before it started")
+                    exitSoon()
                 }
             }
         }
@@ -219,13 +220,13 @@ final class Service: Sendable {
     private func endProcess() {
         _ = try? Thread(named: "end") { [log] in
             usleep(UInt32(Self.endPatience / .microseconds(1)))
-            Self.exit(log) { $0.warning("exiting without background work that hangs") }
+            log.warning("exiting without background work that hangs")
+            Self.exitSoon()
         }
     }
 
-    /// Ends the process at once, but gives the log's thread time for the last line.
-    private static func exit(_ log: Log, _ tell: (Log) -> Void) {
-        tell(log)
+    /// Ends the process when the log's thread has had time for the last line.
+    private static func exitSoon() {
         usleep(100_000)
         _exit(ExitCode.success.rawValue)
     }

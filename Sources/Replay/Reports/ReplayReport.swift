@@ -63,18 +63,11 @@ package enum SummaryText {
         return "\(summary.records) records: \(parts.joined(separator: ", "))"
     }
 
-    /// Characters that would move a terminal's cursor, or turn its text around, are shown by their numbers.
+    /// The beginning of a value, on one line.
     package static func shown(_ value: String?) -> String {
         guard let value else { return "(none)" }
-        var text = ""
-        for scalar in value.unicodeScalars.prefix(200) {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator:
-                text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return value.unicodeScalars.count > 200 ? text + "…" : text
+        let start = value.unicodeScalars.prefix(200)
+        return String(start).visible() + (start.endIndex < value.unicodeScalars.endIndex ? "…" : "")
     }
 }
 

@@ -87,7 +87,7 @@ struct ApplyTests {
             ("one\ttwo\nthree é\u{301}", "one\ttwo\nthree é\u{301}"), ("\u{1B}[2J\u{7}", #"\u{1B}[2J\u{7}"#),
             ("\u{9B}2J\r\n", "\\u{9B}2J\\u{D}\n"), ("\u{202E}txt\u{2028}\u{2066}", #"\u{202E}txt\u{2028}\u{2066}"#),
         ])
-    func shown(_ text: String, _ printed: String) { expect(Console.shown(text), is: printed) }
+    func shown(_ text: String, _ printed: String) { expect(text.visible(keepsLines: true), is: printed) }
 
     @Test("--explain shows what each stage changed")
     func explained() async throws {

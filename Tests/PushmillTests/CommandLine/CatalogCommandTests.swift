@@ -60,7 +60,7 @@ struct CatalogCommandTests {
                 en: keys: 2, findings: 0
                 /de.lproj/Localizable.strings:1:14: the key "A" occurs twice; the last is used (warning)
                 de: "A" takes %1$@, but no arguments in the development language
-                de: "B\\n\\u{1b}" is missing
+                de: "B\\n\\u{1B}" is missing
                 """
             ))
         await expect(
