@@ -33,6 +33,11 @@ struct ShorteningTests {
         expect(content.shorten(toFit: json.utf8.count - 120), is: true)
         #expect(
             content.body == "…" && content.title == String(repeating: "t", count: 64) + "…" && content.subtitle == "s")
+
+        let longTitle = "{\"aps\":{\"alert\":{\"body\":\"\(title)\",\"title\":\"\(body)\",\"subtitle\":\"s\"}}}"
+        try content.read(longTitle)
+        expect(content.shorten(toFit: longTitle.utf8.count - 50), is: true)
+        #expect(content.title == String(repeating: "b", count: 47) + "…" && content.body == title)
     }
 
     @Test("A payload that cutting texts cannot make fit is left as it was")
