@@ -6,10 +6,6 @@ private let maximumTextCount = 1 << 20
 private let firstTextCount = 1024
 
 extension NotificationContent {
-    package func hasLocalizationKey(of text: AlertText) -> Bool {
-        withLocalizationKey(of: text) { !$0.isEmpty } ?? false
-    }
-
     /// Sets the text to the translation of its key. If that fails, the key stays.
     package mutating func localize(
         _ text: AlertText, key: JSONNode, arguments: JSONNode?, for choice: LocaleChoice

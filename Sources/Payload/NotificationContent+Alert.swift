@@ -53,27 +53,14 @@ extension NotificationContent {
     // MARK: - Localization
 
     public func localizationKey(of text: AlertText) -> String? {
-        localizationKeyNode(of: text).flatMap(document.string)
-    }
-
-    @inlinable
-    public func withLocalizationKey<R, E: Error>(
-        of text: AlertText, _ body: (Span<UInt8>) throws(E) -> R
-    ) throws(E) -> R? {
-        guard let node = localizationKeyNode(of: text) else { return nil }
-        return try document.withText(of: node, body)
+        guard let alert else { return nil }
+        return document.member(text.keyName, of: alert).flatMap(document.string)
     }
 
     /// The array of arguments, to be read through `document`; nil if there is none.
     public func localizationArguments(of text: AlertText) -> JSONNode? {
         guard let alert, let node = argumentsNode(of: text, in: alert) else { return nil }
         return document.kind(of: node) == .array ? node : nil
-    }
-
-    @usableFromInline
-    func localizationKeyNode(of text: AlertText) -> JSONNode? {
-        guard let alert else { return nil }
-        return keyNode(of: text, in: alert)
     }
 
     // MARK: - Nodes
@@ -90,8 +77,10 @@ extension NotificationContent {
         return document.member(text.name, of: alert)
     }
 
-    package func keyNode(of text: AlertText, in alert: JSONNode) -> JSONNode? {
-        document.member(text.keyName, of: alert)
+    /// The key of the text's translation; nil if it is empty or no string.
+    package func key(of text: AlertText, in alert: JSONNode) -> JSONNode? {
+        guard let key = document.member(text.keyName, of: alert), document.hasText(key) else { return nil }
+        return key
     }
 
     /// The member for the arguments, of whatever kind.

@@ -83,8 +83,8 @@ package final class AttachmentStage: Stage {
 
     /// Appends to the first text that is shown. A text that the device will look up by its key cannot take the note.
     private func addNote(to content: inout NotificationContent, _ context: StageContext) {
-        guard !note.isEmpty else { return }
-        for place in [AlertText.body, .subtitle, .title] where !content.hasLocalizationKey(of: place) {
+        guard !note.isEmpty, let alert = content.alert else { return }
+        for place in [AlertText.body, .subtitle, .title] where content.key(of: place, in: alert) == nil {
             guard var text = content.withText(place, { text in text.withUnsafeBufferPointer { Array($0) } }),
                 !text.isEmpty
             else { continue }

@@ -17,13 +17,13 @@ package final class LocalizeStage: ImmediateStage {
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        guard let alert = content.alert, AlertText.allCases.contains(where: { key(of: $0, in: alert, content) != nil })
+        guard let alert = content.alert, AlertText.allCases.contains(where: { content.key(of: $0, in: alert) != nil })
         else { return .skipped }
         let choice = choose(for: content, context)
         var hasWrongArguments = false
         var isMissing = false
         for text in AlertText.allCases {
-            guard let key = key(of: text, in: alert, content) else { continue }
+            guard let key = content.key(of: text, in: alert) else { continue }
             let arguments = content.argumentsNode(of: text, in: alert)
             switch content.localize(text, key: key, arguments: arguments, for: choice) {
             case .ok: break
@@ -33,11 +33,6 @@ package final class LocalizeStage: ImmediateStage {
         }
         if hasWrongArguments { return .failed("arguments") }
         return isMissing ? .word("missing") : .ok
-    }
-
-    private func key(of text: AlertText, in alert: JSONNode, _ content: NotificationContent) -> JSONNode? {
-        guard let key = content.keyNode(of: text, in: alert), content.document.hasText(key) else { return nil }
-        return key
     }
 
     func choose(for content: NotificationContent, _ context: StageContext) -> LocaleChoice {
