@@ -12,11 +12,9 @@ public struct StageRegistry: Sendable {
     ]
 
     private let entries: [StageEntry]
-    private let ownNames: Set<String>
 
     /// The built-in stages plus a program's own. A program's stage replaces the built-in one of the same name.
     public init(adding own: [StageEntry] = []) {
-        ownNames = Set(own.map(\.name))
         entries = own + Self.builtIn.filter { entry in !own.contains { $0.name == entry.name } }
     }
 
@@ -40,8 +38,9 @@ public struct StageRegistry: Sendable {
                 return nil
             }
             return ConfiguredStage(
-                name: name, isOwn: ownNames.contains(name), condition: condition, budget: budget,
-                place: settings.place, path: settings.path, settings: settings.effective, make: make)
+                name: name, condition: condition, budget: budget, contactSource: settings.contactSource,
+                hasCoPartitionedContacts: settings.hasCoPartitionedContacts, place: settings.place, path: settings.path,
+                make: make)
         }.compactMap { $0 }
     }
 
@@ -75,16 +74,16 @@ public struct StageEntry: Sendable {
 /// A stage as configured, not built yet.
 public struct ConfiguredStage: Sendable {
     public let name: String
-    /// True for a program's own stage. If it replaces a built-in one, its settings mean something else.
-    let isOwn: Bool
     public let condition: StageCondition
     /// How long the stage may take; nil for all the time until the message's deadline.
     public let budget: Duration?
 
+    /// Nil for a stage without contacts.
+    package let contactSource: ContactSource?
+    /// Whether contacts are in the partition with the same number as the partition of their recipient's events.
+    package let hasCoPartitionedContacts: Bool
     package let place: Place
     package let path: String
-    /// The settings in effect: defaults filled in, secrets hidden.
-    let settings: Setting
     let make: StageEntry.Build
 
     /// Builds the stage; errors carry the stage's place in the configuration.

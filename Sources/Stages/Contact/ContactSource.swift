@@ -24,25 +24,6 @@ extension ContactSource: CustomStringConvertible {
     }
 }
 
-extension ConfiguredStage {
-    /// Nil for a stage without contacts.
-    package var contactSource: ContactSource? {
-        contactSetting("source").flatMap { try? SettingFormat.contactSource.parse($0, "") }
-    }
-
-    /// Whether contacts are in the partition with the same number as the partition of their recipient's events.
-    package var hasCoPartitionedContacts: Bool {
-        contactSetting("co-partitioned").flatMap { try? SettingFormat.bool.parse($0, "") } ?? false
-    }
-
-    private func contactSetting(_ key: String) -> String? {
-        guard name == "contact", !isOwn, case .map(let members) = settings.value,
-            case .scalar(let text)? = members.first(where: { $0.key == key })?.value.value
-        else { return nil }
-        return text
-    }
-}
-
 extension SettingFormat where Value == ContactSource {
     /// `state`, `topic:NAME` or a file.
     package static var contactSource: Self {

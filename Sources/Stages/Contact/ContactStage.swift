@@ -184,7 +184,8 @@ extension ContactStage {
     package static let entry = StageEntry("contact") { settings in
         var options = Options()
         let source = settings.value("source", .contactSource, default: .state)
-        checkPartitions(of: source, &settings)
+        settings.contactSource = source
+        settings.hasCoPartitionedContacts = isCoPartitioned(source, &settings)
         options.owner = settings.list("owner-from", .source, default: options.owner)
         options.fields = settings.list("replace", .pointer)
         options.unknown = settings.value("unknown", .name, default: options.unknown)
@@ -196,9 +197,10 @@ extension ContactStage {
     }
 
     /// The setting is for the follower of the contacts topic; the stage looks contacts up the same way.
-    private static func checkPartitions(of source: ContactSource, _ settings: inout SettingReader) {
-        guard settings.value("co-partitioned", .bool, default: false) else { return }
-        if case .topic = source { return }
+    private static func isCoPartitioned(_ source: ContactSource, _ settings: inout SettingReader) -> Bool {
+        guard settings.value("co-partitioned", .bool, default: false) else { return false }
+        if case .topic = source { return true }
         settings.report("co-partitioned", "only a topic source has partitions; the source is \(source)")
+        return false
     }
 }

@@ -11,6 +11,10 @@ public struct SettingReader {
     /// The folder where relative paths start.
     public let folder: String
 
+    /// What the built-in contact stage has read, for its `ConfiguredStage`.
+    var contactSource: ContactSource?
+    var hasCoPartitionedContacts = false
+
     let members: [Setting.Member]
     /// The path as the name of an environment variable.
     let variable: String
