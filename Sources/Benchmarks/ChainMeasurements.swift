@@ -84,7 +84,7 @@ private struct WholeChainSample: Sendable {
         options.owner = [.key]
         chain = Chain([
             ChainLink(sample.stage), ChainLink(try LocalizeSample.stage()),
-            ChainLink(ContactStage(options, book: book, texts: SharedTexts())), ChainLink(BadgeStage(mode: .increment)),
+            ChainLink(ContactStage(options, book: book)), ChainLink(BadgeStage(mode: .increment)),
         ])
         payload = try sample.payload(.jwe, "k1", title: "GROUP")
     }

@@ -101,7 +101,7 @@ extension Measurement {
         let text = "\(id.map { "{contact:\($0)}" } ?? "Zoë") in Sailing club"
         var options = ContactStage.Options()
         options.owner = [.key]
-        let stage = ContactStage(options, book: book, texts: SharedTexts())
+        let stage = ContactStage(options, book: book)
         let delivery = Delivery()
         let context = Chain([ChainLink(stage)]).context(delivery)
         let payload = #"{"aps":{"alert":{"title":"\#(text)","subtitle":"s","body":"Lunch?"},"mutable-content":1}}"#
@@ -150,7 +150,7 @@ extension Measurement {
         [("a URL that is known", "ENCRYPTED_DATA"), ("no URL", "media-url")].map { name, member in
             let stage = AttachmentStage(
                 MediaMembers(url: JSONPointer(member: member)), publicBase: "https://media.example.com/",
-                source: RememberedMedia(), texts: SharedTexts())
+                source: RememberedMedia())
             let turn = ChainTurn(Chain([ChainLink(stage)]))
             return Measurement("a chain of attachment, \(name)", messages: messages) { turn.run() }
         }

@@ -62,6 +62,11 @@ extension ImmediateStage {
     }
 }
 
+/// A stage that runs another one, which the chain can then find.
+package protocol StageWrapper: Stage {
+    var wrapped: any Stage { get }
+}
+
 /// How a stage ended, as shown in the header `pushmill-stages` and in metrics.
 public enum StageResult: Sendable, Equatable {
     case ok

@@ -1,6 +1,4 @@
-import PushmillLocalization
 import PushmillPayload
-import Synchronization
 
 /// What the program provides to stages when it builds them.
 public struct StageResources: Sendable {
@@ -15,8 +13,6 @@ public struct StageResources: Sendable {
     private var stage = ""
     private let write: @Sendable (Severity, _ stage: String, String) -> Void
     private let watcher: FileWatcher
-    /// The catalog's texts, for stages that show a text of their own.
-    package let texts = SharedTexts()
     /// Opens a source of contacts; a file is also watched.
     package let contacts: ContactOpener
 
@@ -53,36 +49,5 @@ public struct StageResources: Sendable {
         var resources = self
         resources.stage = stage
         return resources
-    }
-}
-
-/// The catalog's texts in the recipient's language, for stages other than `LocalizeStage`, which has the catalog.
-package final class SharedTexts: Sendable {
-    private let source = Mutex<LocalizeStage?>(nil)
-
-    package init() {}
-
-    func offer(_ stage: LocalizeStage) { source.withLock { $0 = stage } }
-
-    /// False if there is no catalog or it lacks the text.
-    func withText(
-        of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
-    ) -> Bool {
-        guard let choice = source.withLock({ $0 })?.choose(for: content, context) else { return false }
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { memory in
-            var output = FormatOutput(memory)
-            let noArguments = UnsafeBufferPointer<FormatArgument>(start: nil, count: 0)
-            let result = key.withUnsafeBufferPointer { choice.localize($0, noArguments, to: &output) }
-            guard result == .ok, !output.isFull else { return false }
-            body(output.text.span)
-            return true
-        }
-    }
-
-    /// The text, or the key itself if there is none.
-    func text(of key: [UInt8], _ content: NotificationContent, _ context: StageContext) -> [UInt8] {
-        var text = key
-        _ = withText(of: key.span, content, context) { found in text = found.withUnsafeBufferPointer { Array($0) } }
-        return text
     }
 }

@@ -121,12 +121,13 @@ private final class RecordedMedia: MediaSource {
     }
 }
 
-private struct LateStage<Wrapped: Stage>: Stage {
+private struct LateStage<Wrapped: Stage>: StageWrapper {
     let stage: Wrapped
     let recorded: RecordedOutputs
 
     var name: String { stage.name }
     var isImmediate: Bool { stage.isImmediate }
+    var wrapped: any Stage { stage }
 
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
         try await stage.didReceive(&content, context: context)

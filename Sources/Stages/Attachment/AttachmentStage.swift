@@ -12,18 +12,15 @@ package final class AttachmentStage: Stage {
     private let publicBase: String
     private let note: [UInt8]
     package let source: any MediaSource
-    private let texts: SharedTexts
 
     /// `publicBase` ends in a slash; `note` is a key of the catalog, or the text itself, and empty for none.
     package init(
-        _ members: MediaMembers, publicBase: String, note: String = usualNote, source: any MediaSource,
-        texts: SharedTexts
+        _ members: MediaMembers, publicBase: String, note: String = usualNote, source: any MediaSource
     ) {
         self.members = members
         self.publicBase = publicBase
         self.note = Array(note.utf8)
         self.source = source
-        self.texts = texts
     }
 
     /// Most messages have no media, and media sent to many is known after the first.
@@ -88,7 +85,7 @@ package final class AttachmentStage: Stage {
             guard var text = content.withText(place, { text in text.withUnsafeBufferPointer { Array($0) } }),
                 !text.isEmpty
             else { continue }
-            text += [UInt8(ascii: " ")] + texts.text(of: note, content, context)
+            text += [UInt8(ascii: " ")] + context.text(of: note, for: content)
             return content.amendText(place, to: text.span)
         }
     }
@@ -104,7 +101,7 @@ extension AttachmentStage {
         guard let media = media(members, &settings), let base else { return nil }
         return { [members] resources in
             let source = try resources.media(media, resources.log)
-            return AttachmentStage(members, publicBase: base, note: note, source: source, texts: resources.texts)
+            return AttachmentStage(members, publicBase: base, note: note, source: source)
         }
     }
 

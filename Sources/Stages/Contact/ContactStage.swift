@@ -25,14 +25,12 @@ package final class ContactStage: ImmediateStage {
     private let unknown: [UInt8]
     private let unknownDirection: TextDirection
     let book: any ContactBook
-    private let texts: SharedTexts
 
-    package init(_ options: Options, book: any ContactBook, texts: SharedTexts) {
+    package init(_ options: Options, book: any ContactBook) {
         var options = options
         options.fields = options.fields.distinct
         self.options = options
         self.book = book
-        self.texts = texts
         let unknown = Array(options.unknown.utf8)
         self.unknown = unknown
         unknownDirection = TextDirection(of: unknown.span)
@@ -152,7 +150,7 @@ package final class ContactStage: ImmediateStage {
         _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>, TextDirection) -> Void
     ) {
         let unknown = unknown
-        let isTranslated = texts.withText(of: unknown.span, content, context) { body($0, TextDirection(of: $0)) }
+        let isTranslated = context.withText(of: unknown.span, for: content) { body($0, TextDirection(of: $0)) }
         if !isTranslated { body(unknown.span, unknownDirection) }
     }
 }
@@ -192,7 +190,7 @@ extension ContactStage {
         options.isolates = settings.value("isolate", .bool, default: options.isolates)
         options.includesDecrypted = settings.value("in-decrypted", .bool, default: options.includesDecrypted)
         return { [options] resources in
-            ContactStage(options, book: try resources.contacts(source), texts: resources.texts)
+            ContactStage(options, book: try resources.contacts(source))
         }
     }
 

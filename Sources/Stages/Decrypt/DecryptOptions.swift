@@ -121,8 +121,7 @@ extension DecryptStage {
         guard let (options, keys) = read(&settings) else { return nil }
         return { resources in
             DecryptStage(
-                options, keys: try keys.map { try KeySetFile.open($0, resources, grace: options.keyGrace) },
-                texts: resources.texts)
+                options, keys: try keys.map { try KeySetFile.open($0, resources, grace: options.keyGrace) })
         }
     }
 

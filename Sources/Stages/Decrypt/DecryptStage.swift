@@ -14,15 +14,12 @@ package final class DecryptStage: Stage {
     private let keyNames: [ValueSource]
     /// Nil for a cipher without keys.
     private let keys: ReloadableFile<KeyRing>?
-    private let texts: SharedTexts
     private let pool = ScratchPool()
 
-    /// `texts` may have the placeholder in the recipient's language.
-    package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?, texts: SharedTexts = SharedTexts()) {
+    package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?) {
         self.options = options
         unownedFields = options.fields.map(Unmanaged.passUnretained)
         self.keys = keys
-        self.texts = texts
         keyNames = options.bindsKeys ? [.recipient] : options.keyNames
         decryptor = Decryptor(options.formats, options.derivation, bindsKeys: options.bindsKeys)
     }
@@ -82,7 +79,7 @@ package final class DecryptStage: Stage {
     ) -> Bool {
         guard let placeholder = options.placeholder else { return false }
         guard !missing.isEmpty else { return true }
-        let shown = texts.text(of: Array(placeholder.utf8), content, context)
+        let shown = context.text(of: Array(placeholder.utf8), for: content)
         // Marked as the app's own words, in which `ContactStage` looks for no name.
         for text in missing { content.setLocalized(text, to: shown.span, isDecrypted: false) }
         return true

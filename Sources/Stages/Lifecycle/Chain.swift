@@ -44,6 +44,8 @@ public final class Chain: Sendable {
 
     /// The stage that can prefetch what it will look up.
     private let contact: ContactStage?
+    /// The stage that has the catalog, for texts of the others.
+    let catalog: LocalizeStage?
 
     /// The value of `pushmill-stages` if every stage ends `ok`.
     let allOkay: [UInt8]
@@ -63,7 +65,9 @@ public final class Chain: Sendable {
         self.observer = observer
         self.log = log
         hasCountingStage = links.contains { $0.counting != nil }
-        contact = links.lazy.compactMap { $0.stage as? ContactStage }.first
+        let stages = links.map { ($0.stage as? any StageWrapper)?.wrapped ?? $0.stage }
+        contact = stages.lazy.compactMap { $0 as? ContactStage }.first
+        catalog = stages.lazy.compactMap { $0 as? LocalizeStage }.first
         allOkay = Array(links.map(\.okay).joined(separator: [UInt8(ascii: ",")]))
     }
 

@@ -67,6 +67,31 @@ package struct CatalogInUse: Sendable {
     package init(_ catalog: Catalog) { self.catalog = catalog }
 }
 
+/// The catalog's texts in the recipient's language, for stages that show a text of their own.
+extension StageContext {
+    /// False if the chain has no catalog or it lacks the text.
+    func withText(
+        of key: Span<UInt8>, for content: NotificationContent, _ body: (Span<UInt8>) -> Void
+    ) -> Bool {
+        guard let choice = chain.catalog?.choose(for: content, self) else { return false }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { memory in
+            var output = FormatOutput(memory)
+            let noArguments = UnsafeBufferPointer<FormatArgument>(start: nil, count: 0)
+            let result = key.withUnsafeBufferPointer { choice.localize($0, noArguments, to: &output) }
+            guard result == .ok, !output.isFull else { return false }
+            body(output.text.span)
+            return true
+        }
+    }
+
+    /// The text, or the key itself if there is none.
+    func text(of key: [UInt8], for content: NotificationContent) -> [UInt8] {
+        var text = key
+        _ = withText(of: key.span, for: content) { found in text = found.withUnsafeBufferPointer { Array($0) } }
+        return text
+    }
+}
+
 extension StageEntry {
     static let localize = StageEntry("localize") { settings in
         let folder = settings.required("catalog", .file)
@@ -85,9 +110,7 @@ extension StageEntry {
                 return CatalogInUse(catalog)
             }
             resources.watch(catalog)
-            let stage = LocalizeStage(catalog: catalog, localeSources: localeSources)
-            resources.texts.offer(stage)
-            return stage
+            return LocalizeStage(catalog: catalog, localeSources: localeSources)
         }
     }
 }

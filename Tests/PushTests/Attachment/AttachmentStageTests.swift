@@ -9,16 +9,18 @@ import Testing
 struct AttachmentStageTests {
     private func stage(
         _ source: any MediaSource = ListedMedia(), note: String = AttachmentStage.usualNote,
-        texts: SharedTexts = SharedTexts(), _ change: (inout MediaMembers) -> Void = { _ in }
+        _ change: (inout MediaMembers) -> Void = { _ in }
     ) -> AttachmentStage {
         var members = MediaMembers(url: JSONPointer(member: "media-url"))
         change(&members)
-        return AttachmentStage(
-            members, publicBase: "https://media.example.com/", note: note, source: source, texts: texts)
+        return AttachmentStage(members, publicBase: "https://media.example.com/", note: note, source: source)
     }
 
-    private func publish(_ payload: String, _ stage: AttachmentStage? = nil) async throws -> Published {
-        try #require(await Message(payload).publish(Chain([ChainLink(stage ?? self.stage())])))
+    private func publish(
+        _ payload: String, _ stage: AttachmentStage? = nil, after earlier: [any Stage] = []
+    ) async throws -> Published {
+        let chain = Chain((earlier + [stage ?? self.stage()]).map { ChainLink($0) })
+        return try #require(await Message(payload).publish(chain))
     }
 
     private func payload(_ url: String, alert: String = #"{"body":"Hi"}"#, _ rest: String = "") -> String {
@@ -98,12 +100,11 @@ struct AttachmentStageTests {
 
     @Test("A note that is a key of the catalog is localized")
     func translated() async throws {
-        let texts = SharedTexts()
         let catalog = try CatalogFixture(["en.lproj/Localizable.strings": #""PHOTO" = "(Foto)";"#])
-        texts.offer(try catalog.stage())
-        let published = try await publish(payload(#""u""#), stage(note: "PHOTO", texts: texts))
+        let localize = try catalog.stage()
+        let published = try await publish(payload(#""u""#), stage(note: "PHOTO"), after: [localize])
         expect(published.value, is: payload(#""u""#, alert: #"{"body":"Hi (Foto)"}"#))
-        let plain = try await publish(payload(#""u""#), stage(note: "[photo]", texts: texts))
+        let plain = try await publish(payload(#""u""#), stage(note: "[photo]"), after: [localize])
         expect(plain.value, is: payload(#""u""#, alert: #"{"body":"Hi [photo]"}"#))
         try await expect(publish(payload(#""u""#), stage(note: "")).value, is: payload(#""u""#))
     }

@@ -87,7 +87,7 @@ struct ContactOriginTests {
     mutating func noted() async throws {
         let attachment = AttachmentStage(
             MediaMembers(url: JSONPointer(member: "media-url")), publicBase: "https://media.example.com/",
-            source: ListedMedia([:]), texts: SharedTexts())
+            source: ListedMedia([:]))
         let decrypted = try await published(
             #"{"aps":{"alert":"x","mutable-content":1},"E":"{pbagnpg:p1}","media-url":"u"}"#,
             after: try decrypt(("E", .member(JSONPointer(.body)))), attachment)

@@ -96,7 +96,7 @@ struct ContactSourceTests {
         let book = PreparedBook()
         var options = ContactStage.Options()
         options.owner = [try #require(ValueSource(owner)), .key]
-        let chain = Chain([ChainLink(ContactStage(options, book: book, texts: SharedTexts()))])
+        let chain = Chain([ChainLink(ContactStage(options, book: book))])
         let (recipient, key) = (Array("r".utf8), Array("k".utf8))
         recipient.withUnsafeBytes { recipient in
             key.withUnsafeBytes { chain.prepare(recipient: { recipient }, key: $0) }

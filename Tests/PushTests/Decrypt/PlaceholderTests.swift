@@ -68,13 +68,12 @@ struct PlaceholderTests {
     @Test("On expiry the placeholder is shown too", arguments: [("none", "?", nil), ("SECRET", "", "A message")])
     func expired(placeholder: String, body: String, subtitle: String?) async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text) { $0.placeholder = nil }
-        let texts = SharedTexts()
-        texts.offer(try catalog.stage())
         var options = DecryptOptions()
         options.placeholder = placeholder == "none" ? nil : placeholder
-        let stage = DecryptStage(options, keys: fixture.keys, texts: texts)
+        let stage = DecryptStage(options, keys: fixture.keys)
+        let chain = Chain([ChainLink(stage), ChainLink(try catalog.stage())])
         var content = try NotificationContent(payload(#""body":"?""#))
-        expect(stage.timeWillExpire(&content, context: fixture.context), is: .expired)
+        expect(stage.timeWillExpire(&content, context: .sample(chain)), is: .expired)
         expect(content.body, is: body)
         expect(content.subtitle, is: subtitle)
     }

@@ -54,7 +54,7 @@ struct MutatedRecordTests {
             [
                 ChainLink(DecryptStage(options, keys: try ReloadableFile(path: "keys") { _, _ in ring })),
                 ChainLink(try catalog.stage()),
-                ChainLink(ContactStage(.init(), book: ListedContacts.sample, texts: SharedTexts())),
+                ChainLink(ContactStage(.init(), book: ListedContacts.sample)),
                 ChainLink(BadgeStage(mode: .increment)),
             ], time: .manual(ManualTime()))
         var mutations = RecordMutations(

@@ -175,12 +175,12 @@ struct LocalizeStageTests {
     @Test("A text lent to another stage has at most 1 KiB", arguments: [(1024, true), (1025, false)])
     func lent(count: Int, isGiven: Bool) throws {
         let text = String(repeating: "x", count: count)
-        let texts = SharedTexts()
-        texts.offer(try CatalogFixture(["en.lproj/Localizable.strings": "K = \"\(text)\"; L = \"%@\";"]).stage())
+        let stage = try CatalogFixture(["en.lproj/Localizable.strings": "K = \"\(text)\"; L = \"%@\";"]).stage()
+        let context = StageContext.sample(Chain([ChainLink(stage)]))
         let content = try NotificationContent(payload(#""body":"b""#))
         func shown(_ key: String) -> String? {
             var shown: String?
-            let isShown = texts.withText(of: Array(key.utf8).span, content, .sample(chain())) { text in
+            let isShown = context.withText(of: Array(key.utf8).span, for: content) { text in
                 shown = text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
             }
             return isShown ? shown : nil

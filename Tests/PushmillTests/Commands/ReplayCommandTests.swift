@@ -1,4 +1,5 @@
 import Glibc
+import PushmillPayload
 import PushmillStages
 import PushmillTestSupport
 import Testing
@@ -24,7 +25,8 @@ struct ReplayCommandTests {
         try folder.write("en.lproj/Localizable.strings", "\"HELLO\" = \"\(text)\";")
     }
 
-    private func run(_ line: String) async -> (Terminal, ExitCode) {
+    private func run(_ line: String, in other: ConfigurationFolder? = nil) async -> (Terminal, ExitCode) {
+        let folder = other ?? folder
         let terminal = Terminal(registry: StageRegistry(adding: []))
         let code = await terminal.run(
             Program.commands,
@@ -64,6 +66,32 @@ struct ReplayCommandTests {
         await expect(run("\(replay) --json FOLDER/none/report.json").1, is: .badData)
         await expect(run("\(replay) --update").1, is: .success)
         await expect(run(replay).1, is: .success)
+    }
+
+    @Test("A stage that was late in the baseline shows the catalog's text again")
+    func recordedDeadline() async throws {
+        let folder = try ConfigurationFolder(
+            "stages: [contact: { source: people.jsonl, unknown: HELLO }, localize: { catalog: . }]")
+        try folder.write("people.jsonl", "")
+        try folder.write("events.jsonl", events[0].replacing(#"{\"loc-key\":\"HELLO\"}"#, with: #"\"{contact:c1}\""#))
+        try folder.makeFolder("en.lproj")
+        try folder.write("en.lproj/Localizable.strings", #""HELLO" = "Hello";"#)
+        func replay(_ option: String) async -> ExitCode {
+            await run("replay FOLDER/events.jsonl CONFIG --baseline FOLDER/golden.jsonl \(option)", in: folder).1
+        }
+        await expect(replay("--update"), is: .success)
+        let lines = try InputFile(path: "\(folder.path)/golden.jsonl").rest(limit: 10_000)
+        var golden = String(decoding: lines, as: UTF8.self)
+        #expect(golden.contains(#"\"alert\":\"Hello\""#))
+        for (old, new) in [
+            ("modified", "best-attempt"), ("contact=miss,localize=skipped", "contact=expired,localize=expired"),
+        ] {
+            #expect(golden.contains(old))
+            golden = golden.replacing(old, with: new)
+        }
+        try folder.write("golden.jsonl", golden)
+        await expect(replay("--deadlines recorded"), is: .success)
+        await expect(replay("--deadlines off"), is: .different)
     }
 
     @Test("The worked example matches its golden capture")

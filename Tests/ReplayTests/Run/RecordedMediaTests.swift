@@ -15,7 +15,7 @@ struct RecordedMediaTests {
         members.size = JSONPointer(member: "size")
         let source: any MediaSource = recorded?.media(MediaSettings(members, folder: "", hosts: [])) ?? Listed(name)
         var scene = Scene()
-        scene.more = [AttachmentStage(members, publicBase: base, note: note, source: source, texts: SharedTexts())]
+        scene.more = [AttachmentStage(members, publicBase: base, note: note, source: source)]
         if let recorded { scene.recorded = recorded }
         return scene
     }
