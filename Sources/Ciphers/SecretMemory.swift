@@ -53,7 +53,7 @@ extension SecretBytes: CustomStringConvertible, CustomReflectable {
 struct ScratchBuffer: ~Copyable {
     private(set) var base: UnsafeMutableRawPointer
     private var capacity = 4096
-    private var used = 0
+    fileprivate var used = 0
 
     init() { base = .allocate(byteCount: capacity, alignment: 16) }
 
@@ -98,25 +98,15 @@ struct SecretCells: ~Copyable {
     }
 
     private static let cellCount = 64
-    private static let count = Cell.allCases.count * cellCount
-    private let start = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16)
-    private var isUsed = false
-
-    deinit {
-        OPENSSL_cleanse(start, Self.count)
-        start.deallocate()
-    }
+    private var memory = ScratchBuffer()
 
     subscript(cell: Cell) -> UnsafeMutableRawPointer {
         mutating get {
-            isUsed = true
-            return start + cell.rawValue * Self.cellCount
+            // Once: making room wipes the other cells.
+            if memory.used == 0 { memory.reserve(Cell.allCases.count * Self.cellCount) }
+            return memory.base + cell.rawValue * Self.cellCount
         }
     }
 
-    mutating func clear() {
-        guard isUsed else { return }
-        OPENSSL_cleanse(start, Self.count)
-        isUsed = false
-    }
+    mutating func clear() { memory.clear() }
 }
