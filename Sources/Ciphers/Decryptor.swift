@@ -40,7 +40,9 @@ package struct Decryptor: Sendable {
     }
 
     /// Derives the key and caches it until newer ones evict it.
-    package func derive(_ derivation: Derivation) async throws { _ = try await derivedKeys.derive(derivation) }
+    package func derive(_ derivation: Derivation, on threads: any TaskExecutor) async throws {
+        _ = try await derivedKeys.derive(derivation, on: threads)
+    }
 
     /// Calls `choose` if the ciphertext names no key, and `draft` if a draft's parameters may be needed. If the ring in
     /// use has no key that works, tries the recently replaced rings.

@@ -1,40 +1,23 @@
-import Dispatch
-import PushmillPayload
 import Synchronization
 
-/// Derives keys on its own threads and caches some: a sender may reuse a salt, but need not.
+/// Derives keys and caches some: a sender may reuse a salt, but need not.
 final class DerivedKeys: Sendable {
     private let known: Mutex<Known>
-    private let queues: [DispatchQueue]
-    private let next = Atomic<Int>(0)
 
-    /// Half the cores, so messages that need no such key are not held up.
-    static func threads(cores: Int) -> Int { max(1, cores / 2) }
-
-    init(capacity: Int = 1024, threads: Int = DerivedKeys.threads(cores: Processors.usable)) {
-        known = Mutex(Known(capacity: capacity))
-        queues = (0..<threads).map { DispatchQueue(label: "pushmill.derivation.\($0)", qos: .utility) }
-    }
-
-    var threads: Int { queues.count }
+    init(capacity: Int = 1024) { known = Mutex(Known(capacity: capacity)) }
 
     func known(_ derivation: Derivation) -> SecretBytes? { known.withLock { $0[derivation.identity] } }
 
-    /// Computes the key on one of the queues. Throws if the task is canceled before its turn.
-    func derive(_ derivation: Derivation) async throws -> SecretBytes {
-        let isCancelled = Flag()
+    /// Computes the key on one of the threads. Throws if the task is canceled before a thread is free.
+    func derive(_ derivation: Derivation, on threads: any TaskExecutor) async throws -> SecretBytes {
+        let task = Task(executorPreference: threads) {
+            try Task.checkCancellation()
+            return try self.compute(derivation)
+        }
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let turn = next.wrappingAdd(1, ordering: .relaxed).oldValue & Int.max
-                queues[turn % queues.count].async {
-                    guard !isCancelled.value.load(ordering: .relaxed) else {
-                        return continuation.resume(throwing: CancellationError())
-                    }
-                    continuation.resume(with: Result { try self.compute(derivation) })
-                }
-            }
+            try await task.value
         } onCancel: {
-            isCancelled.value.store(true, ordering: .relaxed)
+            task.cancel()
         }
     }
 
@@ -44,10 +27,6 @@ final class DerivedKeys: Sendable {
         let key = try derivation.compute()
         known.withLock { $0.insert(key, for: derivation.identity) }
         return key
-    }
-
-    private final class Flag: Sendable {
-        let value = Atomic<Bool>(false)
     }
 
     /// The latest `capacity` keys.

@@ -15,6 +15,8 @@ package final class DecryptStage: Stage {
     /// Nil for a cipher without keys.
     private let keys: ReloadableFile<KeyRing>?
     private let pool = ScratchPool()
+    /// Derive keys: as many as half the cores, so messages that need no such key are not held up.
+    static let threads = StageThreads(usual: max(1, Processors.usable / 2), limit: max(1, Processors.usable / 2))
 
     package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?) {
         self.options = options
@@ -40,7 +42,9 @@ package final class DecryptStage: Stage {
     ) async throws -> StageResult {
         var turn = DecryptTurn()
         // A derived key may be evicted before its use; then it is derived again, until the deadline cancels the task.
-        while let derivation = advance(&turn, &content, context) { try await decryptor.derive(derivation) }
+        while let derivation = advance(&turn, &content, context) {
+            try await decryptor.derive(derivation, on: Self.threads)
+        }
         return turn.result
     }
 

@@ -44,7 +44,7 @@ public final class StageThreads: TaskExecutor {
     }
 
     private let usual: Int
-    private let limit: Int
+    let limit: Int
     /// How long a thread waits for another job before it ends.
     private let idleTime: DispatchTimeInterval
     private let state = Mutex(State())
@@ -66,7 +66,7 @@ public final class StageThreads: TaskExecutor {
         let job = UnownedJob(job)
         let (isStarted, isWatched) = state.withLock { state in
             state.jobs.append(job)
-            guard state.lacking > 0 else { return (false, false) }
+            guard state.lacking > 0, state.threads < limit else { return (false, false) }
             if state.threads < usual {
                 state.threads += 1
                 return (true, false)
@@ -89,7 +89,7 @@ public final class StageThreads: TaskExecutor {
     /// Takes how many jobs had arrived, and how many of them had begun, when this check was scheduled.
     private func look(_ came: Int, _ begun: Int) {
         let (more, goesOn) = state.withLock { state -> (Int, Bool) in
-            guard state.lacking > 0 else {
+            guard state.lacking > 0, state.threads < limit else {
                 state.isWatched = false
                 return (0, false)
             }

@@ -9,6 +9,8 @@ import Testing
 struct DerivedKeysTests {
     private let passphrase = DecryptionKey(name: nil, use: .passphrase, secret: SecretBytes("correct horse".utf8))
 
+    private let threads = StageThreads(usual: 2, limit: 2)
+
     private func derivation(_ salt: UInt64, iterations: Int = 10) -> Derivation {
         Derivation(passphrase: passphrase, salt: salt, iterations: iterations)
     }
@@ -17,32 +19,31 @@ struct DerivedKeysTests {
     func known() async throws {
         let keys = DerivedKeys()
         #expect(keys.known(derivation(1)) == nil)
-        let key = try await keys.derive(derivation(1))
+        let key = try await keys.derive(derivation(1), on: threads)
         expect(key.count, is: 48)
         #expect(keys.known(derivation(1)) === key)
-        #expect(try await keys.derive(derivation(1)) === key)
+        #expect(try await keys.derive(derivation(1), on: threads) === key)
         #expect(keys.known(derivation(2)) == nil)
     }
 
     @Test("Half as many threads derive keys as there are usable cores, but at least one")
-    func threads() {
-        expect([1, 2, 3, 4, 7, 8].map(DerivedKeys.threads), is: [1, 1, 1, 2, 3, 4])
-        expect(DerivedKeys().threads, is: DerivedKeys.threads(cores: Processors.usable))
+    func limit() {
+        expect(DecryptStage.threads.limit, is: max(1, Processors.usable / 2))
     }
 
     @Test("Only the most recently derived keys are remembered")
     func bounded() async throws {
-        let keys = DerivedKeys(capacity: 3, threads: 2)
-        for salt in 1...7 as ClosedRange<UInt64> { _ = try await keys.derive(derivation(salt)) }
+        let keys = DerivedKeys(capacity: 3)
+        for salt in 1...7 as ClosedRange<UInt64> { _ = try await keys.derive(derivation(salt), on: threads) }
         expect((1...7).filter { keys.known(derivation($0)) != nil }, is: [5, 6, 7])
     }
 
     @Test("A canceled task throws CancellationError and derives no key")
     func cancelled() async throws {
-        let keys = DerivedKeys(capacity: 3, threads: 1)
+        let keys = DerivedKeys(capacity: 3)
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await keys.derive(derivation(1, iterations: 1_000_000_000))
+            return try await keys.derive(derivation(1, iterations: 1_000_000_000), on: threads)
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(keys.known(derivation(1)) == nil)
