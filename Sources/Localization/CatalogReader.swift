@@ -27,10 +27,10 @@ package struct CatalogReader {
                 reader.problems.append(CatalogProblem(file: file.path, message: "is a pipe, not a file"))
                 continue
             }
-            do throws(FileUnreadable) {
+            do throws(FileFailure) {
                 reader.read(try FileBytes(path: file.path).bytes, of: file.path, locale: file.locale)
             } catch {
-                reader.problems.append(CatalogProblem(file: file.path, message: "\(error)"))
+                reader.problems.append(CatalogProblem(file: file.path, message: error.what))
             }
         }
         reader.tables = reader.finish(folder)

@@ -111,7 +111,7 @@ extension EndToEnd {
                 try await service.wait(forLine: #""reason":"authentication""#)
                 // The file is removed first, as some tools write files: no reason to end.
                 unlink(file)
-                try await service.wait(forLine: "kafka.sasl.password-file: cannot read \(file)")
+                try await service.wait(forLine: "kafka.sasl.password-file: \(file)")
                 #expect(try await service.get("/readyz").contains(" 503 "))
                 try secrets.write("not-for-logs\n", to: "password")
                 try await service.wait(forLine: "serving partitions")

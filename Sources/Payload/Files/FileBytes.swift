@@ -7,12 +7,12 @@ package struct FileBytes: Sendable {
     package let isReadableByOthers: Bool
 
     /// Refuses files larger than `limit` bytes, which no configuration file is.
-    package init(path: String, limit: Int = 256 << 20) throws(FileUnreadable) {
+    package init(path: String, limit: Int = 256 << 20) throws(FileFailure) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileUnreadable(path: path, errorNumber: errno) }
+        guard descriptor >= 0 else { throw FileFailure(path: path, errno) }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileUnreadable(path: path, errorNumber: errno) }
+        guard fstat(descriptor, &status) == 0 else { throw FileFailure(path: path, errno) }
         isReadableByOthers =
             status.st_mode & S_IROTH != 0 || status.st_mode & S_IRGRP != 0 && !Self.isOwnGroup(status.st_gid)
         var all: [UInt8] = []
@@ -25,11 +25,11 @@ package struct FileBytes: Sendable {
             if count == 0 { break }
             if count < 0 {
                 if errno == EINTR { continue }
-                throw FileUnreadable(path: path, errorNumber: errno)
+                throw FileFailure(path: path, errno)
             }
             let isMarked = all.isEmpty && chunk[..<count].starts(with: ByteOrderMark.bytes)
             all.appendWiping(chunk[(isMarked ? ByteOrderMark.bytes.count : 0)..<count])
-            guard all.count <= limit else { throw FileUnreadable(path: path, errorNumber: EFBIG) }
+            guard all.count <= limit else { throw FileFailure(path: path, EFBIG) }
         }
         bytes = all
     }
@@ -64,11 +64,4 @@ extension [UInt8] {
         }
         self += more
     }
-}
-
-package struct FileUnreadable: Error, CustomStringConvertible {
-    package let path: String
-    package let errorNumber: Int32
-
-    package var description: String { "cannot read \(path): \(String(cString: strerror(errorNumber)))" }
 }

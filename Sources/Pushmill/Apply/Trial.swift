@@ -42,9 +42,9 @@ extension Invocation {
     func badgeCounts() throws(ProgramError) -> BadgeCounts? {
         guard let path = text(.badges) else { return nil }
         do {
-            return try BadgeCounts(lines: InputFile(path: path).rest(limit: 8 << 30))
+            return try BadgeCounts(InputFile(path: path))
         } catch {
-            throw .badData(error is FileFailure ? "\(error)" : "\(path): \(error)")
+            throw .badData("\(error)")
         }
     }
 }

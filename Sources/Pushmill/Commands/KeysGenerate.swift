@@ -72,7 +72,7 @@ extension Command {
         } catch let error as ProgramError {
             throw error
         } catch {
-            throw .unreadableConfiguration(error is FileUnreadable ? "\(error)" : "\(path): \(error)")
+            throw .unreadableConfiguration(error is FileFailure ? "\(error)" : "\(path): \(error)")
         }
         guard let added = reader.keys.last, added.name == name else {
             throw .unreadableConfiguration("\(path): the set revokes this name: choose another")

@@ -18,8 +18,7 @@ package struct ConfigurationSource {
         let isInput = InputFile.isStandardInput(path)
         let bytes: [UInt8]
         do {
-            let limit = 1 << 20
-            bytes = try isInput ? InputFile(path: path).rest(limit: limit) : FileBytes(path: path, limit: limit).bytes
+            bytes = try InputFile(path: path).rest(limit: 1 << 20)
         } catch {
             throw .unreadableConfiguration("\(error)")
         }

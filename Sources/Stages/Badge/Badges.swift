@@ -48,11 +48,19 @@ package struct BadgeCounts: Sendable {
 extension BadgeCounts {
     /// Reads counts as written by `pushmill badges export`: on each line an object with `recipient`, `app` and `count`.
     /// A name that is not UTF-8 is in base64, in a member with the suffix `_b64`.
-    package init(lines: [UInt8]) throws(BadgeCountsError) {
+    package init(_ file: InputFile) throws(FileFailure) {
         self.init()
-        for (index, line) in lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+        var lines = LineReader()
+        let more = { (count: Int) throws(FileFailure) in
+            guard count < 64 << 20 else { throw FileFailure(path: file.path, what: "a line is longer than 64 MiB") }
+            return try file.next()
+        }
+        while let line = try lines.next(more) {
             guard line.contains(where: { $0 > 0x20 }) else { continue }
-            guard let (key, count) = Self.entry(line) else { throw BadgeCountsError(line: index + 1) }
+            guard let (key, count) = Self.entry(line) else {
+                let expected = "an object with `recipient`, `app` and `count` (0 to 2147483647)"
+                throw FileFailure(path: file.path, what: "line \(lines.number): expected \(expected)")
+            }
             counts[key] = Count(number: count)
         }
     }
@@ -76,14 +84,6 @@ extension JSONDocument {
         let encoded = member(encodedName, of: root)
         guard let member = encoded ?? member(name, of: root) else { return missing }
         return bytes(of: member, isEncoded: encoded != nil)
-    }
-}
-
-package struct BadgeCountsError: Error, CustomStringConvertible {
-    let line: Int
-
-    package var description: String {
-        "line \(line): expected an object with `recipient`, `app` and `count` (0 to 2147483647)"
     }
 }
 

@@ -134,29 +134,34 @@ struct BadgeStageTests {
         expect(BadgeOperation.set(-5).applied(to: 3), is: 0)
     }
 
+    private func counts(_ lines: String) throws -> BadgeCounts {
+        let folder = try TemporaryFolder()
+        return try BadgeCounts(InputFile(path: folder.write(lines, to: "badges.jsonl")))
+    }
+
     @Test("Counts from 0 to 2147483647 are read from lines, and others are rejected")
     func lines() throws {
         func read(_ counts: [String]) throws {
             let lines = counts.map { #"{"recipient":"anna","count":\#($0)}"# + "\n" }
-            _ = try BadgeCounts(lines: Array(lines.joined().utf8))
+            _ = try self.counts(lines.joined())
         }
         try read([])
         try read(["0", "2147483647"])
         for count in ["-1", "2147483648", "1.5", "null"] {
-            let error = #expect(throws: BadgeCountsError.self) { try read(["1", count]) }
-            expect(error?.line, is: 2)
+            let error = #expect(throws: FileFailure.self) { try read(["1", count]) }
+            expect(error?.what.hasPrefix("line 2: "), is: true)
         }
         // A line with an unreadable app is rejected, and not taken for another account's.
         for app in [#""app":7"#, #""app_b64":"?""#] {
             let line = #"{"recipient":"anna",\#(app),"count":1}"#
-            #expect(throws: BadgeCountsError.self) { try BadgeCounts(lines: Array(line.utf8)) }
+            #expect(throws: FileFailure.self) { try counts(line) }
         }
     }
 
     @Test("Counts of recipients and apps with names that are not UTF-8 are read as exported")
     func encoded() throws {
         let line = #"{"recipient_b64":"/2E=","app_b64":"/w==","count":3}"#
-        let counts = try BadgeCounts(lines: Array(line.utf8))
+        let counts = try counts(line)
         func count(key: [UInt8], app: [UInt8]) -> Int32 {
             var envelope = RecordEnvelope()
             envelope.key = key
@@ -180,7 +185,7 @@ struct BadgeStageTests {
             {"recipient":"anna","count":3}
             {"recipient":"anna","app":"b","app_b64":"Yw==","count":4}
             """
-        let counts = try BadgeCounts(lines: Array(lines.utf8))
+        let counts = try counts(lines)
         func count(_ headers: KeyValuePairs<String, String>) -> Int32 {
             let record = InputRecord()
             record.fill(Message(Message.text, headers).envelope, topic: SourceTopic("t"))
@@ -188,8 +193,7 @@ struct BadgeStageTests {
         }
         #expect(count(["apns-topic": "a"]) == 2 && count([:]) == 3)
         #expect(count(["apns-topic": "c"]) == 4 && count(["apns-topic": "b"]) == 0)
-        let error = #expect(throws: BadgeCountsError.self) { try BadgeCounts(lines: Array((lines + "\n\n{}").utf8)) }
-        expect(
-            error?.description, is: "line 8: expected an object with `recipient`, `app` and `count` (0 to 2147483647)")
+        let error = #expect(throws: FileFailure.self) { try self.counts(lines + "\n\n{}") }
+        expect(error?.what, is: "line 8: expected an object with `recipient`, `app` and `count` (0 to 2147483647)")
     }
 }

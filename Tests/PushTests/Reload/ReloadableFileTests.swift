@@ -56,7 +56,7 @@ struct ReloadableFileTests {
         expect(file.value, is: "one")
         folder.delete("a")
         expect(file.reload(.poll), is: .unchanged)
-        expect(file.reload(.poll), is: .failed("cannot read \(folder.path)/a: No such file or directory"))
+        expect(file.reload(.poll), is: .failed("\(folder.path)/a: No such file or directory"))
         expect(file.value, is: "one")
         try folder.write("two", to: "a")
         expect(file.reload(.poll), is: .unchanged)
@@ -108,7 +108,7 @@ struct ReloadableFileTests {
 
     @Test("A file that cannot be read the first time is an error")
     func missing() {
-        #expect(throws: FileUnreadable.self) { try text("\(folder.path)/none") }
+        #expect(throws: FileFailure.self) { try text("\(folder.path)/none") }
     }
 
     @Test("A folder's fingerprint changes when a file in it changes")
@@ -183,13 +183,13 @@ struct ReloadableFileTests {
     func limit() throws {
         let path = try folder.write("12345", to: "a")
         try expect(FileBytes(path: path, limit: 5).bytes.count, is: 5)
-        #expect(throws: FileUnreadable.self) { try FileBytes(path: path, limit: 4) }
+        #expect(throws: FileFailure.self) { try FileBytes(path: path, limit: 4) }
     }
 
     @Test("A folder in a file's place cannot be read")
     func folderInPlace() {
-        let error = #expect(throws: FileUnreadable.self) { try FileBytes(path: folder.path) }
-        expect(error?.errorNumber, is: EISDIR)
+        let error = #expect(throws: FileFailure.self) { try FileBytes(path: folder.path) }
+        expect(error, is: FileFailure(path: folder.path, EISDIR))
     }
 
     @Test("The watcher finds changes by polling, and reloads every file on request")

@@ -26,7 +26,7 @@ struct CommandTableTests {
             invocation throws(ProgramError) in
             switch invocation.text(.operand("HOW", "")) {
             case "data": throw .badData("line 3 is no record")
-            case "configuration": throw .unreadableConfiguration("cannot read f.yaml: No such file")
+            case "configuration": throw .unreadableConfiguration("f.yaml: No such file")
             default: throw .internalFailure("out of luck")
             }
         },
@@ -128,7 +128,7 @@ struct CommandTableTests {
         arguments: [
             ("fail", ExitCode.internalFailure, "pushmill: out of luck"),
             ("fail data", .badData, "pushmill: line 3 is no record"),
-            ("fail configuration", .configuration, "pushmill: cannot read f.yaml: No such file"),
+            ("fail configuration", .configuration, "pushmill: f.yaml: No such file"),
         ])
     func failures(line: String, expected: ExitCode, message: String) async {
         let terminal = Terminal()

@@ -99,7 +99,7 @@ struct ConfigCommandTests {
         ] {
             let terminal = Terminal()
             await expect(terminal.run(Program.commands, "config check --config \(path)"), is: .configuration)
-            expect(terminal.error, is: "pushmill: cannot read \(path): \(reason)")
+            expect(terminal.error, is: "pushmill: \(path): \(reason)")
         }
     }
 

@@ -208,7 +208,7 @@ struct KeyCommandTests {
             ("generate jwe --kid d --keys @keys.json", "78 pushmill: @keys.json: key 2: another key for dir"),
             ("generate openssl --keys @no/where", "70 pushmill: cannot create @no/where: No such file"),
             ("encrypt jwe", "64 pushmill: --keys FILE is missing"),
-            ("encrypt jwe --keys @nowhere", "78 pushmill: cannot read @nowhere: No such file or directory; 'pushmill"),
+            ("encrypt jwe --keys @nowhere", "78 pushmill: @nowhere: No such file or directory; 'pushmill"),
             ("encrypt jwe --keys @bad", "78 pushmill: @bad: not a JWK Set"),
             ("encrypt jwe --keys @keys.json --enc A128GCM", "65 pushmill: no-key: the set has no key for this (--enc"),
             (

@@ -70,7 +70,7 @@ struct EnvironmentTests {
         } catch {
             expect(
                 "\(error)",
-                is: "pushmill: kafka.ssl.keystore.password-file: cannot read /etc/pushmill/none: "
+                is: "pushmill: kafka.ssl.keystore.password-file: /etc/pushmill/none: "
                     + "No such file or directory")
         }
         let sound = try #require(

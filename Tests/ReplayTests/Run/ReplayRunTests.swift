@@ -180,7 +180,7 @@ struct ReplayRunTests {
         Array(payload.utf8).withUnsafeBytes { Base64.encode($0, into: &data) }
         let event = #"{"data_base64":"\#(String(decoding: data, as: UTF8.self))"}"#
         var scene = Scene()
-        scene.counts = try BadgeCounts(lines: Array(#"{"recipient":"anna","count":7}"#.utf8))
+        scene.counts = BadgeCounts { _ in 7 }
         for (value, header, badge) in [
             (event, ("content-type", "application/cloudevents+json"), 8), (payload, ("pushmill-counted", "true"), 7),
         ] {
@@ -197,7 +197,7 @@ struct ReplayRunTests {
             RecordEnvelope(#"{"aps":{"alert":"x","mutable-content":1,"badge":1}}"#, offset: $0)
         }
         var scene = Scene()
-        scene.counts = try BadgeCounts(lines: Array(#"{"recipient":"anna","count":7}"#.utf8))
+        scene.counts = BadgeCounts { _ in 7 }
         let counted = try await scene.outputs(events)
         expect(counted.map { NotificationContent($0)?.badge }, is: [8, 9])
         // A dead letter has no stages.
