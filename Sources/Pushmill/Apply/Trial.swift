@@ -24,9 +24,7 @@ extension Configuration {
             media: { settings, log in try recorded?.media(settings) ?? MediaLibrary(settings, keeps: false, log: log) })
         let links = try await links(resources) { recorded?.wrap($0) ?? $0 }
         explanation?.name(links.map(\.stage.name))
-        var settings = Chain.Settings(delivery)
-        settings.measuresStages = explanation != nil
-        let chain = Chain(links, settings: settings, time: time, observer: explanation, log: log)
+        let chain = Chain(links, settings: Chain.Settings(delivery), time: time, observer: explanation, log: log)
         return Candidate(
             chain: chain, outputTopic: topics.output, deadLetterTopic: topics.deadLetter, counts: counts,
             recorded: recorded ?? RecordedOutputs())

@@ -62,9 +62,8 @@ final class Service: Sendable {
         let links = try await configuration.links(resources)
         let metrics = ServiceMetrics.make(registry, links, input: settings.input)
         registry.addMedia(links.compactMap { ($0.stage as? AttachmentStage)?.source as? MediaLibrary })
-        var chainSettings = Chain.Settings(configuration.delivery)
-        chainSettings.measuresStages = true
-        let chain = Chain(links, settings: chainSettings, observer: AbandonedStages(metrics)) {
+        let rules = Chain.Settings(configuration.delivery)
+        let chain = Chain(links, settings: rules, observer: AbandonedStages(metrics)) {
             severity, stage, source, message in
             log.log(
                 LogLevel(severity), "message from a stage",

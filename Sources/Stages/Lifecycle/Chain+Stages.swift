@@ -37,8 +37,7 @@ extension Chain {
         }
         delivery.phase = .ended
         observer?.stageAbandoned(delivery.stageIndex, isLate: true)
-        let took = settings.measuresStages ? now.nanoseconds(since: work.begin) : 0
-        expireStage(delivery, &delivery.content, context(delivery), took: took)
+        expireStage(delivery, &delivery.content, context(delivery), took: now.nanoseconds(since: work.begin))
         guard now < delivery.deadline else { return .ended(lastChance(delivery, &delivery.content)) }
         return runStages(delivery, &delivery.content, now: now)
     }
@@ -60,8 +59,7 @@ extension Chain {
     /// Runs the stages from `stageIndex` on. Links are not retained for a call: the chain owns them.
     func runStages(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
         var context = context(delivery)
-        let isMeasured = settings.measuresStages && delivery.isMeasured
-        var clock = StageClock(now: isMeasured ? time.now : now, isMeasured: isMeasured)
+        var clock = StageClock(now: delivery.isMeasured ? time.now : now, isMeasured: delivery.isMeasured)
         while delivery.stageIndex < unownedLinks.count {
             let step = unownedLinks[delivery.stageIndex]._withUnsafeGuaranteedRef { link in
                 runStage(link, delivery, &content, &context, &clock)

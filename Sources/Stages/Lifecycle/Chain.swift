@@ -10,9 +10,6 @@ public final class Chain: Sendable {
         public var deadline = Duration.seconds(30)
         /// Whether messages that had expired before their turn are published.
         public var publishesExpired = true
-        /// Whether stages are timed, which costs a clock reading for each. A stage that computes is timed only for
-        /// messages with `Delivery.isMeasured`.
-        public var measuresStages = false
 
         public init() {}
     }

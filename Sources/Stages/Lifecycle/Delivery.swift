@@ -17,7 +17,7 @@ public final class Delivery {
         get { shown.tag }
         set { shown.tag = newValue }
     }
-    /// Whether stages that compute are timed for this message, if the chain measures stages.
+    /// Whether stages that compute are timed for this message, which costs a clock reading for each.
     public var isMeasured: Bool {
         get { shown.isMeasured }
         set { shown.isMeasured = newValue }
@@ -40,7 +40,7 @@ public final class Delivery {
     private struct Shown {
         var record = InputRecord()
         var tag = 0
-        var isMeasured = true
+        var isMeasured = false
         var badgeOperation: BadgeOperation?
     }
 

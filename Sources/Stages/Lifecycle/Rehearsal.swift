@@ -25,6 +25,7 @@ package actor Rehearsal {
     /// came from the input, by default now. Must not be called again before it returns.
     package func run(_ envelope: RecordEnvelope, wallClock: Int64, taken: Instant? = nil) async -> Result {
         let delivery = Delivery()
+        delivery.isMeasured = chain.observer != nil
         delivery.record.fill(envelope, topic: SourceTopic(envelope.topic))
         let verdict = await run(delivery, wallClock, taken)
         if verdict.destination == .output, let operation = delivery.badgeOperation {

@@ -52,8 +52,7 @@ public final class StageWork: Sendable {
         } catch {
             result = .failure(error)
         }
-        let nanoseconds = chain.settings.measuresStages ? chain.time.now.nanoseconds(since: begin) : 0
-        let end = End(result: result, content: content, nanoseconds: nanoseconds)
+        let end = End(result: result, content: content, nanoseconds: chain.time.now.nanoseconds(since: begin))
         let isInTime = shared.withLock { shared in
             guard case .running = shared.state else { return false }
             shared = Shared(state: .ended(end))

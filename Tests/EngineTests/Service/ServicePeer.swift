@@ -45,7 +45,6 @@ final class ServicePeer {
             deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
         var rules = Chain.Settings()
         rules.publishesExpired = publishesExpired
-        rules.measuresStages = true
         environment = EngineEnvironment(
             chain: Chain(links, settings: rules), counts: nil, contacts: nil, metrics: metrics, log: Log())
         let signal = WakeSignal()

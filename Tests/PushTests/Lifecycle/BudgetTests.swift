@@ -117,9 +117,7 @@ struct BudgetTests {
                 time.advance(by: .nanoseconds(1500))
                 return .ok
             })
-        var settings = Chain.Settings()
-        settings.measuresStages = true
-        let chain = Chain([ChainLink(stage)], settings: settings, time: .manual(time), observer: observer)
+        let chain = Chain([ChainLink(stage)], time: .manual(time), observer: observer)
         for isMeasured in [true, false] {
             let delivery = Delivery()
             delivery.isMeasured = isMeasured
@@ -128,18 +126,15 @@ struct BudgetTests {
         expect(observer.events, is: ["0 ok 1500", "0 ok 0"])
     }
 
-    @Test("Each stage is timed if the settings ask for it")
+    @Test("Each stage that waits is timed")
     func measured() async {
         let observer = RecordingObserver(measuresStages: true)
         let slow = ScriptedStage("s") { [time] _, _ in
             time.advance(by: .nanoseconds(1500))
             return .ok
         }
-        var settings = Chain.Settings()
-        settings.measuresStages = true
         let chain = Chain(
-            [ChainLink(slow), ChainLink(ScriptedStage.marking("b"))], settings: settings, time: .manual(time),
-            observer: observer)
+            [ChainLink(slow), ChainLink(ScriptedStage.marking("b"))], time: .manual(time), observer: observer)
         _ = await Message().publish(chain)
         expect(observer.events, is: ["0 ok 1500", "1 ok 0"])
     }
@@ -147,12 +142,10 @@ struct BudgetTests {
     @Test("The time of an abandoned stage ends when it is abandoned", arguments: [10, 60])
     func measuredInVain(budget: Int) async throws {
         let observer = RecordingObserver(measuresStages: true)
-        var settings = Chain.Settings()
-        settings.measuresStages = true
         let (began, release) = (Gate(), Gate())
         let chain = Chain(
-            [ChainLink(waiting("w", began, release), budget: .seconds(budget))], settings: settings,
-            time: .manual(time), observer: observer)
+            [ChainLink(waiting("w", began, release), budget: .seconds(budget))], time: .manual(time),
+            observer: observer)
         let delivery = Delivery()
         let step = Message().begin(chain, delivery)
         let work = try #require(step.work)
