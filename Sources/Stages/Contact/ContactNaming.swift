@@ -27,25 +27,25 @@ extension ContactStage {
     private static var closing: StaticString { "\u{2069}" }
 
     /// Appends the text of a node, with names in it.
-    func append(
-        _ node: JSONNode, _ kind: ContactNaming.Text, of content: NotificationContent, _ context: StageContext,
+    func appendText(
+        of node: JSONNode, _ kind: ContactNaming.Text, _ content: NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming, to output: inout FormatOutput
     ) {
         _ = content.document.withText(of: node) { text in
             text.withUnsafeBufferPointer { text in
                 switch kind {
-                case .placeholders: append(text, content, context, &naming, to: &output)
+                case .placeholders: appendWithNames(text, content, context, &naming, to: &output)
                 case .identifier:
                     var direction = TextDirection.none
-                    append(nameOf: text, in: &direction, content, context, &naming, to: &output)
-                case .identifierOrText: append(nameOrText: text, &naming, to: &output)
+                    appendName(of: text, in: &direction, content, context, &naming, to: &output)
+                case .identifierOrText: appendNameOrText(text, &naming, to: &output)
                 }
             }
         }
     }
 
     /// Appends the text with a name in place of each placeholder. Names are not searched for placeholders in turn.
-    private func append(
+    private func appendWithNames(
         _ text: UnsafeBufferPointer<UInt8>, _ content: NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming, to output: inout FormatOutput
     ) {
@@ -54,29 +54,29 @@ extension ContactStage {
         while !output.isFull, let part = parts.next() {
             switch part {
             case .literal(let text): output.append(startOf: text)
-            case .contact(let id): append(nameOf: id, in: &direction, content, context, &naming, to: &output)
+            case .contact(let id): appendName(of: id, in: &direction, content, context, &naming, to: &output)
             }
         }
     }
 
     /// Appends the contact's name, or the text itself if it identifies no contact.
-    private func append(
-        nameOrText text: UnsafeBufferPointer<UInt8>, _ naming: inout ContactNaming, to output: inout FormatOutput
+    private func appendNameOrText(
+        _ text: UnsafeBufferPointer<UInt8>, _ naming: inout ContactNaming, to output: inout FormatOutput
     ) {
         let isKnown = find(text, &naming) { name, _ in name.withUnsafeBufferPointer { output.append(startOf: $0) } }
         if isKnown { naming.hasFound = true } else { output.append(startOf: text) }
     }
 
     /// A text without letters of its own has the direction of its first name.
-    private func append(
-        nameOf id: UnsafeBufferPointer<UInt8>, in text: inout TextDirection, _ content: NotificationContent,
+    private func appendName(
+        of id: UnsafeBufferPointer<UInt8>, in text: inout TextDirection, _ content: NotificationContent,
         _ context: StageContext, _ naming: inout ContactNaming, to output: inout FormatOutput
     ) {
         let (base, isolates) = (text, options.isolates)
         var direction = TextDirection.none
         // Two closures, because one function passed to both calls would be boxed.
         let isFound = find(id, &naming) { name, found in
-            Self.append(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
+            Self.appendShown(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
             direction = found
         }
         if isFound {
@@ -84,14 +84,14 @@ extension ContactStage {
         } else {
             naming.hasMissed = true
             withUnknown(content, context) { name, found in
-                Self.append(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
+                Self.appendShown(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
                 direction = found
             }
         }
         if text == .none { text = direction }
     }
 
-    private static func append(_ name: Span<UInt8>, isIsolated: Bool, to output: inout FormatOutput) {
+    private static func appendShown(_ name: Span<UInt8>, isIsolated: Bool, to output: inout FormatOutput) {
         if isIsolated { output.append(opening) }
         name.withUnsafeBufferPointer { output.append(startOf: $0) }
         if isIsolated { output.append(closing) }

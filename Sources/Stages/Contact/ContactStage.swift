@@ -48,21 +48,21 @@ package final class ContactStage: ImmediateStage {
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        name(in: &content, context, asks: true)
+        nameContacts(in: &content, context, asks: true)
     }
 
     package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        _ = name(in: &content, context, asks: false)
+        _ = nameContacts(in: &content, context, asks: false)
         return .expired
     }
 
-    private func name(
+    private func nameContacts(
         in content: inout NotificationContent, _ context: StageContext, asks: Bool
     ) -> StageResult {
         for index in options.owner.indices {
             if let bytes = options.owner[index].bytes(context) {
                 return bytes.withMemoryRebound(to: UInt8.self) {
-                    name(in: &content, context, ContactNaming(owner: $0, asks: asks))
+                    nameAll(in: &content, context, ContactNaming(owner: $0, asks: asks))
                 }
             }
             guard let count = options.owner[index].withBytes(content, context, \.count) else { continue }
@@ -70,36 +70,36 @@ package final class ContactStage: ImmediateStage {
             return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { memory in
                 _ = options.owner[index].withBytes(content, context) { memory.initialize(from: $0) }
                 let owner = UnsafeBufferPointer(memory)
-                return name(in: &content, context, ContactNaming(owner: owner, asks: asks))
+                return nameAll(in: &content, context, ContactNaming(owner: owner, asks: asks))
             }
         }
         let nobody = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-        return name(in: &content, context, ContactNaming(owner: nobody, asks: asks))
+        return nameAll(in: &content, context, ContactNaming(owner: nobody, asks: asks))
     }
 
-    private func name(
+    private func nameAll(
         in content: inout NotificationContent, _ context: StageContext, _ naming: consuming ContactNaming
     ) -> StageResult {
-        for field in options.fields { name(field, in: &content, context, &naming) }
-        if let alert = content.alert { name(in: alert, of: &content, context, &naming) }
+        for field in options.fields { nameField(field, in: &content, context, &naming) }
+        if let alert = content.alert { nameAlert(alert, in: &content, context, &naming) }
         if let failure = naming.failure { context.log(.error, failure.description) }
         return naming.result
     }
 
-    private func name(
-        in alert: JSONNode, of content: inout NotificationContent, _ context: StageContext,
+    private func nameAlert(
+        _ alert: JSONNode, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
         for text in AlertText.allCases {
-            if let node = content.node(of: text, in: alert) { name(node, in: &content, context, &naming) }
+            if let node = content.node(of: text, in: alert) { nameText(node, in: &content, context, &naming) }
             // Arguments that `LocalizeStage` has left for the device.
             if let list = content.argumentsNode(of: text, in: alert), content.hasPlaceholderInside(list) {
-                for node in content.document.children(of: list) { name(node, in: &content, context, &naming) }
+                for node in content.document.children(of: list) { nameText(node, in: &content, context, &naming) }
             }
         }
     }
 
-    private func name(
+    private func nameText(
         _ node: JSONNode, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
@@ -110,7 +110,7 @@ package final class ContactStage: ImmediateStage {
         rewrite(node, .placeholders, in: &content, context, &naming)
     }
 
-    private func name(
+    private func nameField(
         _ field: JSONPointer, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
@@ -132,7 +132,7 @@ package final class ContactStage: ImmediateStage {
         func isWritten(within capacity: Int) -> Bool {
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
                 var output = FormatOutput(memory)
-                append(node, kind, of: content, context, &naming, to: &output)
+                appendText(of: node, kind, content, context, &naming, to: &output)
                 if output.isFull, capacity < Self.longest { return false }
                 content.replace(node, by: output.text)
                 return true
