@@ -85,15 +85,15 @@ struct CipherContext: ~Copyable {
         try start(cipher, key, nil)
         var integrity = wrapped.loadUnaligned(as: UInt64.self)
         let count = wrapped.count / half - 1
-        for turn in stride(from: 6 * count, to: 0, by: -1) {
-            let place = ((turn - 1) % count + 1) * half
-            block.storeBytes(of: integrity ^ UInt64(turn).bigEndian, as: UInt64.self)
+        for step in stride(from: 6 * count, to: 0, by: -1) {
+            let offset = ((step - 1) % count + 1) * half
+            block.storeBytes(of: integrity ^ UInt64(step).bigEndian, as: UInt64.self)
             block.storeBytes(
-                of: wrapped.loadUnaligned(fromByteOffset: place, as: UInt64.self), toByteOffset: half, as: UInt64.self)
+                of: wrapped.loadUnaligned(fromByteOffset: offset, as: UInt64.self), toByteOffset: half, as: UInt64.self)
             try update(UnsafeRawBufferPointer(start: block, count: Cipher.blockCount), into: block)
             integrity = block.load(as: UInt64.self)
             wrapped.storeBytes(
-                of: block.load(fromByteOffset: half, as: UInt64.self), toByteOffset: place, as: UInt64.self)
+                of: block.load(fromByteOffset: half, as: UInt64.self), toByteOffset: offset, as: UInt64.self)
         }
         guard integrity == 0xA6A6_A6A6_A6A6_A6A6 else { throw .authentication }
         return UnsafeMutableRawBufferPointer(rebasing: wrapped[half...])

@@ -98,8 +98,8 @@ package final class ScratchPool: @unchecked Sendable {
     @usableFromInline
     func take() throws(DecryptFailure) -> UnsafeMutablePointer<DecryptScratch> {
         let first = Self.first
-        for turn in 0..<Self.count {
-            let index = Self.index(first, turn)
+        for step in 0..<Self.count {
+            let index = Self.index(first, step)
             if let scratch = kept[index].exchange(nil, ordering: .acquiring) { return scratch }
         }
         let new = try DecryptScratch()
@@ -111,8 +111,8 @@ package final class ScratchPool: @unchecked Sendable {
     @usableFromInline
     func give(back scratch: UnsafeMutablePointer<DecryptScratch>) {
         let first = Self.first
-        for turn in 0..<Self.count {
-            let index = Self.index(first, turn)
+        for step in 0..<Self.count {
+            let index = Self.index(first, step)
             let (isKept, _) = kept[index].compareExchange(expected: nil, desired: scratch, ordering: .releasing)
             if isKept { return }
         }
@@ -122,7 +122,7 @@ package final class ScratchPool: @unchecked Sendable {
     /// `pthread_self()` is an address in the thread's stack.
     private static var first: Int { Int(truncatingIfNeeded: pthread_self() >> 12) }
 
-    private static func index(_ first: Int, _ turn: Int) -> Int { (first &+ turn) & (count - 1) * distance }
+    private static func index(_ first: Int, _ step: Int) -> Int { (first &+ step) & (count - 1) * distance }
 
     private static func free(_ scratch: UnsafeMutablePointer<DecryptScratch>) {
         scratch.deinitialize(count: 1)

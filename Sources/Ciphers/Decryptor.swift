@@ -66,7 +66,7 @@ package struct Decryptor: Sendable {
         _ choose: KeyChoice, _ draft: DraftSource
     ) throws(DecryptFailure) -> Opened {
         guard text.count <= DecryptScratch.textLimit else { throw .tooLarge }
-        if isRot13 { return try turn(text, &scratch) }
+        if isRot13 { return try swap(text, &scratch) }
         guard let start = text.baseAddress, !text.isEmpty else { throw .malformed }
         let plain: UnsafeMutableRawBufferPointer
         // If an encoding is named, the text is not a JWE, whatever it looks like.
@@ -86,12 +86,12 @@ package struct Decryptor: Sendable {
         return .text(plain, isAuthenticated: true)
     }
 
-    private func turn(_ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch) throws(DecryptFailure) -> Opened
+    private func swap(_ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch) throws(DecryptFailure) -> Opened
     {
         guard text.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
         scratch.buffer.reserve(text.count)
         let plain = scratch.buffer[0..<text.count]
-        for index in text.indices { plain[index] = Rot13.turn(text[index]) }
+        for index in text.indices { plain[index] = Rot13.swap(text[index]) }
         guard UTF8Scalar.isText(UnsafeRawBufferPointer(plain)) else { throw .authentication }
         return .text(plain, isAuthenticated: false)
     }
@@ -185,7 +185,7 @@ enum CombinedForm {
 
 /// The cipher of tutorials: swaps each letter with the one 13 places further on.
 enum Rot13 {
-    static func turn(_ byte: UInt8) -> UInt8 {
+    static func swap(_ byte: UInt8) -> UInt8 {
         switch byte | 0x20 {
         case UInt8(ascii: "a")...UInt8(ascii: "m"): byte + 13
         case UInt8(ascii: "n")...UInt8(ascii: "z"): byte - 13

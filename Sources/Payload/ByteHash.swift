@@ -37,7 +37,7 @@ package enum ByteHash {
     }
 }
 
-/// A cache of the latest values by the bytes they were made from. Its size is fixed; a key that falls on a used place
+/// A cache of the latest values by the bytes they were made from. Its size is fixed; a key that falls on a used slot
 /// evicts the old one.
 @usableFromInline
 package struct RecentValues<Value> {
@@ -55,18 +55,18 @@ package struct RecentValues<Value> {
     @inlinable
     package subscript(key: UnsafeRawBufferPointer) -> Value? {
         get {
-            let place = place(of: key)
-            return keys[place].withUnsafeBytes { key.hasBytes($0) } ? values[place] : nil
+            let slot = slot(of: key)
+            return keys[slot].withUnsafeBytes { key.hasBytes($0) } ? values[slot] : nil
         }
         set {
-            let place = place(of: key)
-            keys[place] = newValue == nil ? [] : Array(key)
-            values[place] = newValue
+            let slot = slot(of: key)
+            keys[slot] = newValue == nil ? [] : Array(key)
+            values[slot] = newValue
         }
     }
 
     @inlinable
-    func place(of key: UnsafeRawBufferPointer) -> Int {
+    func slot(of key: UnsafeRawBufferPointer) -> Int {
         Int(truncatingIfNeeded: ByteHash.hash(key)) & (keys.count - 1)
     }
 }

@@ -1,4 +1,4 @@
-/// The members of `aps` besides the alert, and any place by pointer.
+/// The members of `aps` besides the alert, and any location by pointer.
 extension NotificationContent {
     /// The value of `aps.badge`, if it is an integer.
     public var badge: Int? {

@@ -85,9 +85,9 @@ package enum BinaryText {
             }
             let bytes = digits - 1
             guard bytes > 0, value >> UInt64(8 * bytes) == 0 else { throw .malformed }
-            for place in 0..<bytes {
-                let byte = UInt8(truncatingIfNeeded: value >> UInt64(8 * (bytes - 1 - place)))
-                output.storeBytes(of: byte, toByteOffset: count + place, as: UInt8.self)
+            for offset in 0..<bytes {
+                let byte = UInt8(truncatingIfNeeded: value >> UInt64(8 * (bytes - 1 - offset)))
+                output.storeBytes(of: byte, toByteOffset: count + offset, as: UInt8.self)
             }
             index += digits
             count += bytes

@@ -14,7 +14,7 @@ package final class KeyRing: Sendable {
     /// The first key of each use and length.
     private let standard: [DecryptionKey]
     /// An open-addressing hash table of the named keys: positions in `keys` from 1; 0 is free. At least half is free.
-    private let places: [Int]
+    private let slots: [Int]
     /// Latest first. A former ring has no formers itself.
     let formers: [Former]
 
@@ -31,17 +31,17 @@ package final class KeyRing: Sendable {
             standard.append(key)
         }
         self.standard = standard
-        var places = [Int](repeating: 0, count: 2 << (Int.bitWidth - keys.count.leadingZeroBitCount))
+        var slots = [Int](repeating: 0, count: 2 << (Int.bitWidth - keys.count.leadingZeroBitCount))
         for (position, key) in keys.enumerated() {
             guard let name = key.nameBytes else { continue }
-            var place = Self.place(KeyName(name).hash, among: places.count)
-            while places[place] != 0 { place = (place + 1) & (places.count - 1) }
-            places[place] = position + 1
+            var slot = Self.slot(KeyName(name).hash, among: slots.count)
+            while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+            slots[slot] = position + 1
         }
-        self.places = places
+        self.slots = slots
     }
 
-    private static func place(_ hash: UInt64, among count: Int) -> Int { Int(truncatingIfNeeded: hash) & (count - 1) }
+    private static func slot(_ hash: UInt64, among count: Int) -> Int { Int(truncatingIfNeeded: hash) & (count - 1) }
 
     func hasSameKeys(as other: KeyRing) -> Bool {
         keys.elementsEqual(other.keys) { key, other in
@@ -65,11 +65,11 @@ package final class KeyRing: Sendable {
     }
 
     private func key(named name: UnsafeRawBufferPointer, _ hash: UInt64, for need: KeyNeed) -> DecryptionKey? {
-        var place = Self.place(hash, among: places.count)
-        while places[place] != 0 {
-            let key = keys[places[place] - 1]
+        var slot = Self.slot(hash, among: slots.count)
+        while slots[slot] != 0 {
+            let key = keys[slots[slot] - 1]
             if need.fits(key), key.isNamed(name) { return key }
-            place = (place + 1) & (places.count - 1)
+            slot = (slot + 1) & (slots.count - 1)
         }
         return nil
     }

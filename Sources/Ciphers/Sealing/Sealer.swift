@@ -56,7 +56,7 @@ package struct Sealer {
     }
 
     private func rot13(_ text: [UInt8]) -> SealedText {
-        SealedText(String(decoding: text.map(Rot13.turn), as: UTF8.self))
+        SealedText(String(decoding: text.map(Rot13.swap), as: UTF8.self))
     }
 
     private func combined(_ text: [UInt8], _ key: DecryptionKey) throws(DecryptFailure) -> SealedText {

@@ -1,4 +1,4 @@
-/// A difference between two documents at one place. Values are compared and reported as they are spelled.
+/// A difference between two documents at one location. Values are compared and reported as they are spelled.
 package struct JSONDifference: Sendable, Equatable {
     package let pointer: String
     /// Nil if the old document has nothing there, as `after` is if the new one has nothing.

@@ -72,14 +72,14 @@ extension JSONDocument {
 
     mutating func set(at pointer: JSONPointer, _ append: (inout JSONDocument) -> JSONNode?) -> Bool {
         let savepoint = savepoint()
-        guard !pointer.tokens.isEmpty, let value = append(&self), place(value, at: pointer) else {
+        guard !pointer.tokens.isEmpty, let value = append(&self), put(value, at: pointer) else {
             rollback(to: savepoint)
             return false
         }
         return true
     }
 
-    private mutating func place(_ value: JSONNode, at pointer: JSONPointer) -> Bool {
+    private mutating func put(_ value: JSONNode, at pointer: JSONPointer) -> Bool {
         var parent = root
         for (depth, token) in pointer.tokens.enumerated() {
             let isLast = depth == pointer.tokens.count - 1

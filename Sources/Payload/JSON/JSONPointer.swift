@@ -1,4 +1,4 @@
-/// A place in a document by RFC 6901, parsed once.
+/// A location in a document by RFC 6901, parsed once.
 public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     struct Token: Sendable, Hashable {
         /// Offsets in `names`.

@@ -67,7 +67,7 @@ extension JSONStorage {
                     start: UInt32(truncatingIfNeeded: valueStart), end: UInt32(truncatingIfNeeded: at),
                     nameStart: nameStart, nameEnd: nameEnd, parent: container, next: index &+ 1, kind: kind,
                     flags: flags, name: name))
-            latest[name.place] = index
+            latest[name.slot] = index
             count &+= 1
             previous = index
             if kind == .object || kind == .array {

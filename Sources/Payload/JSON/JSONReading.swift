@@ -17,7 +17,7 @@ extension JSONDocument {
 
     /// The last member of that name: usually the one that got it last in the whole document.
     func member(_ name: MemberName, of node: JSONNode) -> JSONNode? {
-        let latest = storage.latest[name.place]
+        let latest = storage.latest[name.slot]
         if latest == 0 { return nil }
         let records = records
         let container = UInt32(truncatingIfNeeded: value(of: node))
@@ -92,7 +92,7 @@ extension JSONDocument {
 
     @usableFromInline
     func name(of node: JSONNode) -> (Range<Int>, isEscaped: Bool)? {
-        let record = records[place(of: node)]
+        let record = records[index(of: node)]
         guard record.nameStart > 0 else { return nil }
         return (Int(record.nameStart)..<Int(record.nameEnd), record.flags.contains(.escapedName))
     }
@@ -112,10 +112,10 @@ extension JSONDocument {
     }
 
     /// The offset where a member or element begins; not for one that an edit has put in.
-    package func start(of node: JSONNode) -> Int { Int(records[place(of: node)].placeStart) }
+    package func start(of node: JSONNode) -> Int { Int(records[index(of: node)].memberStart) }
 
     /// The offset after the last byte of a value; not for one that an edit has put in.
-    package func end(of node: JSONNode) -> Int { Int(records[place(of: node)].end) }
+    package func end(of node: JSONNode) -> Int { Int(records[index(of: node)].end) }
 
     public func string(of node: JSONNode) -> String? {
         withText(of: node) { text in text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
@@ -130,16 +130,16 @@ extension JSONDocument {
     // MARK: - The index
 
     /// A node that is used after its lifetime may refer to another value, but never outside the index.
-    func place(of node: JSONNode) -> Int {
+    func index(of node: JSONNode) -> Int {
         precondition(Int(node.index) < storage.records.count, "a node of an earlier document")
         return Int(node.index)
     }
 
-    /// The record of the current value of a place.
+    /// The record of the current value at a location.
     func value(of node: JSONNode) -> Int {
-        let place = place(of: node)
-        let replacement = records[place].replacement
-        return replacement == 0 ? place : Int(replacement)
+        let index = index(of: node)
+        let replacement = records[index].replacement
+        return replacement == 0 ? index : Int(replacement)
     }
 
     @usableFromInline

@@ -11,7 +11,7 @@ public struct JSONNode: Sendable, Hashable {
     init(index: UInt32) { self.index = index }
 }
 
-/// An entry of a document's index: a value, and the place (member or element) where it was first put. Ranges are in
+/// An entry of a document's index: a value, and the location (member or element) where it was first put. Ranges are in
 /// `JSONStorage.bytes`; indexes are in `JSONStorage.records`, where 0, the root, stands for none.
 struct JSONRecord: BitwiseCopyable {
     struct Flags: OptionSet, BitwiseCopyable {
@@ -35,11 +35,11 @@ struct JSONRecord: BitwiseCopyable {
     /// The range of the member's name, without quotes; 0 for an element and the root.
     var nameStart: UInt32 = 0
     var nameEnd: UInt32 = 0
-    /// The container's value (not its place).
+    /// The container's value (not its location).
     var parent: UInt32 = 0
     var firstChild: UInt32 = 0
     var next: UInt32 = 0
-    /// The record that holds the current value of this place; 0 for this one.
+    /// The record that holds the current value at this location; 0 for this one.
     var replacement: UInt32 = 0
     var kind: JSONKind
     var flags: Flags = []
@@ -47,7 +47,7 @@ struct JSONRecord: BitwiseCopyable {
     var name = MemberName.other
 
     /// Where the member or element begins.
-    var placeStart: UInt32 { nameStart == 0 ? start : nameStart - 1 }
+    var memberStart: UInt32 { nameStart == 0 ? start : nameStart - 1 }
 
     mutating func close(end: UInt32, firstChild: UInt32, next: UInt32) {
         self.end = end

@@ -87,7 +87,7 @@ extension JSONDocument {
         var reached = start
         var isEmpty = true
         var child = container.pointee.firstChild
-        if child != 0, !records[Int(child)].flags.contains(.inserted) { opened = Int(records[Int(child)].placeStart) }
+        if child != 0, !records[Int(child)].flags.contains(.inserted) { opened = Int(records[Int(child)].memberStart) }
         while child != 0 {
             let record = records + Int(child)
             let flags = record.pointee.flags
@@ -95,7 +95,7 @@ extension JSONDocument {
             if flags.isDisjoint(with: [.inserted, .removed]) {
                 if isEmpty {
                     runs.append(start, opened)
-                    reached = Int(record.pointee.placeStart)
+                    reached = Int(record.pointee.memberStart)
                 }
                 if flags.contains(.changed) || record.pointee.replacement != 0 {
                     runs.append(reached, Int(record.pointee.start))
@@ -111,7 +111,7 @@ extension JSONDocument {
                 let comma = storage.sourceCount &+ Self.padding
                 if isEmpty { runs.append(start, opened) } else { runs.append(comma, comma &+ 1) }
                 if record.pointee.nameStart != 0 {
-                    runs.append(Int(record.pointee.placeStart), Int(record.pointee.nameEnd) &+ 2)
+                    runs.append(Int(record.pointee.memberStart), Int(record.pointee.nameEnd) &+ 2)
                 }
                 renderValue(of: JSONNode(index: child), &runs)
                 isEmpty = false

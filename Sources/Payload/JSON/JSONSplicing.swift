@@ -87,15 +87,15 @@ extension JSONDocument {
 
     /// Replaces a node's value by an appended one.
     mutating func replace(_ node: JSONNode, by value: JSONNode) {
-        let parent = records[place(of: node)].parent
-        records[place(of: value)].parent = parent
+        let parent = records[index(of: node)].parent
+        records[index(of: value)].parent = parent
         change(node.index) { $0.replacement = value.index }
         markChanged(parent)
     }
 
     /// Puts an appended value after the last child of a container.
     mutating func insert(_ node: JSONNode, named name: UnsafeBufferPointer<UInt8>?, into parent: JSONNode) {
-        if let name { append(name: name, of: place(of: node)) }
+        if let name { append(name: name, of: index(of: node)) }
         let container = value(of: parent)
         var last: UInt32 = 0
         var next = records[container].firstChild
@@ -108,7 +108,7 @@ extension JSONDocument {
 
     /// Puts the node behind `last`, the container's last child, or first into it if that is 0.
     private func insert(_ node: JSONNode, behind last: UInt32, into container: UInt32) {
-        let record = records + place(of: node)
+        let record = records + index(of: node)
         record.pointee.parent = container
         record.pointee.flags.insert(.inserted)
         if last == 0 {
@@ -119,27 +119,27 @@ extension JSONDocument {
         markChanged(container)
     }
 
-    private func append(name: UnsafeBufferPointer<UInt8>, of place: Int) {
+    private func append(name: UnsafeBufferPointer<UInt8>, of index: Int) {
         let start = storage.bytes.count
         let isEscaped = appendQuoted(name)
-        if isEscaped { records[place].flags.insert(.escapedName) }
-        endName(of: place, MemberName(name), from: start)
+        if isEscaped { records[index].flags.insert(.escapedName) }
+        endName(of: index, MemberName(name), from: start)
     }
 
     /// A known name has nothing to escape.
-    private func append(name: MemberName, of place: Int) {
+    private func append(name: MemberName, of index: Int) {
         let start = storage.bytes.count
         storage.bytes.append(UInt8(ascii: "\""))
         storage.bytes.append(name.text)
         storage.bytes.append(UInt8(ascii: "\""))
-        endName(of: place, name, from: start)
+        endName(of: index, name, from: start)
     }
 
-    private func endName(of place: Int, _ name: MemberName, from start: Int) {
-        records[place].nameStart = UInt32(start + 1)
-        records[place].nameEnd = UInt32(storage.bytes.count - 1)
-        records[place].name = name
-        storage.latest[name.place] = UInt32(place)
+    private func endName(of index: Int, _ name: MemberName, from start: Int) {
+        records[index].nameStart = UInt32(start + 1)
+        records[index].nameEnd = UInt32(storage.bytes.count - 1)
+        records[index].name = name
+        storage.latest[name.slot] = UInt32(index)
         storage.bytes.append(UInt8(ascii: ":"))
     }
 
@@ -166,13 +166,13 @@ extension JSONDocument {
             child = record.pointee.next
         }
         if member != 0 { return replace(JSONNode(index: member), by: value) }
-        append(name: name, of: place(of: value))
+        append(name: name, of: index(of: value))
         insert(value, behind: last, into: UInt32(container))
     }
 
     mutating func remove(_ node: JSONNode) {
         unshare()
-        removeChild(UInt32(place(of: node)))
+        removeChild(UInt32(index(of: node)))
     }
 
     private func removeChild(_ child: UInt32) {
@@ -200,8 +200,8 @@ extension JSONDocument {
         change(UInt32(value(of: node))) { $0.flags.formUnion(flags) }
     }
 
-    /// Marks an appended value that has no place yet.
-    func markAppended(_ node: JSONNode, _ flags: JSONRecord.Flags) { records[place(of: node)].flags.formUnion(flags) }
+    /// Marks an appended value that is in no container yet.
+    func markAppended(_ node: JSONNode, _ flags: JSONRecord.Flags) { records[index(of: node)].flags.formUnion(flags) }
 
     private func markChanged(_ container: UInt32) {
         var container = container

@@ -10,7 +10,7 @@ enum MemberName: UInt8, BitwiseCopyable {
     case titleArguments, subtitleArguments, bodyArguments
 
     /// The index in `JSONStorage.latest`.
-    var place: Int { Int(rawValue & 15) }
+    var slot: Int { Int(rawValue & 15) }
 
     var text: StaticString {
         switch self {

@@ -162,10 +162,10 @@ public final class InputRecord: @unchecked Sendable {
     private static func copy(
         _ bytes: UnsafeRawBufferPointer, into free: inout UnsafeMutableRawBufferPointer
     ) -> UnsafeRawBufferPointer {
-        let place = UnsafeMutableRawBufferPointer(rebasing: free[..<bytes.count])
-        place.copyMemory(from: bytes)
+        let copy = UnsafeMutableRawBufferPointer(rebasing: free[..<bytes.count])
+        copy.copyMemory(from: bytes)
         free = UnsafeMutableRawBufferPointer(rebasing: free[bytes.count...])
-        return UnsafeRawBufferPointer(place)
+        return UnsafeRawBufferPointer(copy)
     }
 }
 

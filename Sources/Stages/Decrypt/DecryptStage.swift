@@ -33,19 +33,19 @@ package final class DecryptStage: Stage {
     package func didReceiveAtOnce(
         _ content: inout NotificationContent, context: StageContext
     ) -> StageResult? {
-        var turn = DecryptTurn()
-        return advance(&turn, &content, context) == nil ? turn.result : nil
+        var progress = DecryptProgress()
+        return advance(&progress, &content, context) == nil ? progress.result : nil
     }
 
     package func didReceive(
         _ content: inout NotificationContent, context: StageContext
     ) async throws -> StageResult {
-        var turn = DecryptTurn()
+        var progress = DecryptProgress()
         // A derived key may be evicted before its use; then it is derived again, until the deadline cancels the task.
-        while let derivation = advance(&turn, &content, context) {
+        while let derivation = advance(&progress, &content, context) {
             try await decryptor.derive(derivation, on: Self.threads)
         }
-        return turn.result
+        return progress.result
     }
 
     package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
@@ -63,16 +63,16 @@ package final class DecryptStage: Stage {
 
     /// Goes on with the fields until all are done, or until a key must be derived, which it returns.
     func advance(
-        _ turn: inout DecryptTurn, _ content: inout NotificationContent, _ context: StageContext
+        _ progress: inout DecryptProgress, _ content: inout NotificationContent, _ context: StageContext
     ) -> Derivation? {
-        while turn.position < unownedFields.count {
-            let derivation = unownedFields[turn.position]._withUnsafeGuaranteedRef { field in
-                open(field, &turn, &content, context)
+        while progress.position < unownedFields.count {
+            let derivation = unownedFields[progress.position]._withUnsafeGuaranteedRef { field in
+                open(field, &progress, &content, context)
             }
             if let derivation { return derivation }
-            turn.position += 1
+            progress.position += 1
         }
-        if let missing = turn.missingTexts { showPlaceholder(in: missing, of: &content, context) }
+        if let missing = progress.missingTexts { showPlaceholder(in: missing, of: &content, context) }
         return nil
     }
 
@@ -98,11 +98,11 @@ package final class DecryptStage: Stage {
     }
 
     private func open(
-        _ field: DecryptOptions.Field, _ turn: inout DecryptTurn, _ content: inout NotificationContent,
+        _ field: DecryptOptions.Field, _ progress: inout DecryptProgress, _ content: inout NotificationContent,
         _ context: StageContext
     ) -> Derivation? {
         guard let node = source(of: field, in: content) else {
-            if options.isRequired { turn.failed(field, .malformed) }
+            if options.isRequired { progress.failed(field, .malformed) }
             return nil
         }
         do throws(DecryptFailure) {
@@ -116,12 +116,12 @@ package final class DecryptStage: Stage {
                         throw isAuthenticated ? error : .authentication
                     }
                     let isBody = if let body = content.node(of: .body) { content.isDecrypted(body) } else { false }
-                    turn.opened(isBody: isBody)
+                    progress.opened(isBody: isBody)
                     return nil
                 }
             }
         } catch {
-            turn.failed(field, error)
+            progress.failed(field, error)
             return nil
         }
     }
@@ -176,7 +176,7 @@ extension ValueSource {
 }
 
 /// One message's way through the fields, which may be interrupted by the derivation of a key.
-struct DecryptTurn {
+struct DecryptProgress {
     /// The index of the next field.
     var position = 0
     private var failure: DecryptFailure?
