@@ -67,7 +67,8 @@ extension EndToEnd {
             }
             try folder.write("{}", to: "contacts")
             let mistake = try await run("replay '\(capture)' \(golden) --badges -", shell)
-            #expect(mistake.lines.first?.hasPrefix("pushmill: -: line 1") == true && mistake.end == .exited(65))
+            #expect(
+                mistake.lines.first?.hasPrefix("pushmill: /dev/stdin: line 1") == true && mistake.end == .exited(65))
         }
 
         @Test(
