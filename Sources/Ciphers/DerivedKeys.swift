@@ -10,6 +10,7 @@ final class DerivedKeys: Sendable {
 
     /// Computes the key on one of the threads. Throws if the task is canceled before a thread is free.
     func derive(_ derivation: Derivation, on threads: any TaskExecutor) async throws -> SecretBytes {
+        try Task.checkCancellation()
         let task = Task(executorPreference: threads) {
             try Task.checkCancellation()
             return try self.compute(derivation)
