@@ -112,7 +112,8 @@ final class GateStage: Stage {
         self.name = name
         self.marker = marker
         _ = try Thread(named: "gate") { [self] in
-            while access(file, F_OK) == 0 { usleep(10_000) }
+            // Ten minutes at most: a message that still waits then fails its test.
+            for _ in 0..<60_000 where access(file, F_OK) == 0 { usleep(10_000) }
             let passing = waiting.withLock { $0.take() } ?? []
             for continuation in passing { continuation.resume() }
         }

@@ -16,7 +16,7 @@ package final class DecryptStage: Stage {
     private let keys: ReloadableFile<KeyRing>?
     private let pool = ScratchPool()
     /// Derive keys: as many as half the cores, so messages that need no such key are not held up.
-    static let threads = StageThreads(usual: max(1, Processors.usable / 2), limit: max(1, Processors.usable / 2))
+    private static let threads = StageThreads(limit: max(1, Processors.usable / 2))
 
     package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?) {
         self.options = options

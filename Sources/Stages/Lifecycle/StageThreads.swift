@@ -44,7 +44,7 @@ public final class StageThreads: TaskExecutor {
     }
 
     private let usual: Int
-    let limit: Int
+    private let limit: Int
     /// How long a thread waits for another job before it ends.
     private let idleTime: DispatchTimeInterval
     private let state = Mutex(State())

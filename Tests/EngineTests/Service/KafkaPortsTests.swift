@@ -161,6 +161,23 @@ struct KafkaPortsTests {
         expect(peer.samples("pushmill_message_seconds_sum"), is: ["pushmill_message_seconds_sum 2.0"])
     }
 
+    @Test("The results of stages are counted for every message, whether it is sampled or not")
+    func stageResults() throws {
+        let peer = try ServicePeer(
+            value: #"{"aps":{"alert":"hello","mutable-content":1,"badge":1}}"#,
+            links: [ChainLink(BadgeStage(mode: .increment))])
+        var ports = try ports(of: peer)
+        let message = try peer.record(of: "events")
+        defer { ports.release(message) }
+        for _ in 0..<20 {
+            let now = ports.now
+            guard case .ended = ports.begin(message, entry: 3, taken: now, now: now, count: 1, isCounted: false)
+            else { throw KafkaError("a stage was begun") }
+        }
+        ports.wait(until: ports.now, records: false)
+        expect(peer.environment.metrics.stages.map { $0.results("ok").value }, is: [20])
+    }
+
     @Test("The time of a suspended stage is measured for every message, even if all is well")
     func stageSeconds() throws {
         let peer = try ServicePeer(

@@ -26,11 +26,6 @@ struct DerivedKeysTests {
         #expect(keys.known(derivation(2)) == nil)
     }
 
-    @Test("Half as many threads derive keys as there are usable cores, but at least one")
-    func limit() {
-        expect(DecryptStage.threads.limit, is: max(1, Processors.usable / 2))
-    }
-
     @Test("Only the most recently derived keys are remembered")
     func bounded() async throws {
         let keys = DerivedKeys(capacity: 3)
