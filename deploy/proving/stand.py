@@ -20,10 +20,10 @@ log: {{ level: info, format: json }}
 """
 
 
-def line(number):
+def line(number, recipient=None):
     """An event as a line for kcat; its expected badge is the number of its recipient's events so far."""
     payload = f'{{"aps":{{"alert":"Hello","badge":1,"mutable-content":1}},"number":{number}}}'
-    return f"user-{number % RECIPIENTS}\t{payload}\n"
+    return f"{recipient or f'user-{number % RECIPIENTS}'}\t{payload}\n"
 
 
 class Outputs(Process):
@@ -93,13 +93,17 @@ class Stand:
 
     def feed(self, count):
         """Adds events to the input."""
-        file = self.folder / "events"
-        with open(file, "w") as lines:
-            lines.writelines(map(line, range(self.sent, self.sent + count)))
-        command = ["kcat", "-P", "-b", self.broker.address, "-t", "in", "-K", "\t", "-l", file]
-        subprocess.run([*command, "-X", "enable.idempotence=true", "-X", "partitioner=murmur2"], check=True)
-        file.unlink()
+        self.write("in", map(line, range(self.sent, self.sent + count)), "-X", "partitioner=murmur2")
         self.sent += count
+
+    def write(self, topic, lines, *options):
+        """Adds records of a key, a tab and a value."""
+        file = self.folder / "records"
+        with open(file, "w") as records:
+            records.writelines(lines)
+        command = ["kcat", "-P", "-b", self.broker.address, "-t", topic, "-K", "\t", "-l", file]
+        subprocess.run([*command, "-X", "enable.idempotence=true", *options], check=True)
+        file.unlink()
 
     def start(self, consumer="session.timeout.ms: 6000", delivery="", environment={}):
         """Starts another instance."""

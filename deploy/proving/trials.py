@@ -3,7 +3,7 @@ import bisect, collections, datetime, json, math, re, subprocess, sys, time
 
 from life import Probes
 from processes import ROOT, Broken, wait
-from stand import Outputs, Stand
+from stand import RECIPIENTS, Outputs, Stand, line
 from surroundings import Surroundings
 
 # Seconds after an outage: until a starting instance is ready; until one that has to reconnect and rejoin is ready, of
@@ -15,6 +15,7 @@ STATIC = "group.instance.id: trials-0, session.timeout.ms: 30000"
 OWNED = 12
 # The most that a kill may repeat: a quarter of the default in-flight limit, on two cores.
 MOST = 2500
+ACCOUNTS, FED = 20_000_000, 400_000
 
 
 def kill(figures, broker, program, folder, minutes):
@@ -153,8 +154,7 @@ def partitions(figures, broker, program, folder, minutes):
     figures.tell("seconds of CPU until then", instance.cpu)
     stand.feed(1_000_000)
     stand.await_outputs(stand.sent - Outputs.HELD)
-    memory = re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{instance.pid}/status").read())
-    figures.tell("peak MB of resident memory under load", int(memory[1]) / 1024, 400)
+    figures.tell("peak MB of resident memory under load", peak(instance), 400)
     instance.end_soon()
     instance.await_end()
     for file in (stand.folder / "0").rglob("*.sqlite*"):
@@ -164,6 +164,57 @@ def partitions(figures, broker, program, folder, minutes):
     figures.tell("seconds of CPU until then", instance.cpu)
     stand.finish()
     stand.tell(figures, "1,000 partitions")
+
+
+def accounts(figures, broker, program, folder, minutes):
+    """Restores 20 million counts, then has events of accounts that are in memory and of as many that are not."""
+    stand = Stand(broker, program, folder / "accounts", once=False)
+    # An account that is fed has the count that lets its event's badge fit its number.
+    step = ACCOUNTS // FED - 1
+    for partition in range(8):
+        counts = range(partition, ACCOUNTS, 8)
+        key = "\0\0\0\x10account-{:08}\t{}\n".format
+        stand.write("badges", (key(i, (2 * FED + i // step) // RECIPIENTS) for i in counts), "-p", str(partition))
+    instance = stand.start(STATIC)
+    seconds = served(instance)
+    figures.tell("counts restored per second", int(ACCOUNTS / seconds), least=200_000)
+    figures.tell("peak MB of resident memory while restoring", peak(instance), 512)
+    instance.end_soon()
+    instance.await_end()
+    instance.start()
+    wait("partitions to be read", lambda: reads(instance), pause=0.005)
+    figures.tell("seconds from the next start to partitions served", time.monotonic() - instance.started, 2)
+    stand.feed(FED)
+    near = cpu(stand, instance, lambda: stand.feed(FED))
+    far = cpu(stand, instance, lambda: feed_others(stand, step))
+    figures.tell("us of CPU per event, counts in memory", near * 1e6 / FED)
+    figures.tell("us of CPU per event, counts not in memory", far * 1e6 / FED)
+    figures.tell("ratio", far / near, 1.5)
+    figures.tell("peak MB of resident memory under load", peak(instance), 512)
+    stand.finish()
+    stand.tell(figures, "20 million accounts")
+
+
+def feed_others(stand, step):
+    for partition in range(8):
+        events = ((stand.sent + i, i * step) for i in range(FED))
+        lines = (line(number, f"account-{account:08}") for number, account in events if account % 8 == partition)
+        stand.write("in", lines, "-p", str(partition))
+    stand.sent += FED
+
+
+def cpu(stand, instance, feed):
+    """Seconds of CPU that the instance takes for what is fed."""
+    stand.await_outputs(stand.sent - Outputs.HELD)
+    before = instance.cpu
+    feed()
+    stand.await_outputs(stand.sent - Outputs.HELD)
+    return instance.cpu - before
+
+
+def peak(instance):
+    """The most MB of memory that the instance has had."""
+    return int(re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{instance.pid}/status").read())[1]) / 1024
 
 
 def slow(figures, broker, program, folder, minutes):
