@@ -65,6 +65,53 @@ struct ClientTests {
         #expect(try first.leave() && second.leave())
     }
 
+    @Test("A commit after a heartbeat's answer waits until it is known whether the member joins, and is not made if so")
+    func heldCommits() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        let member = try Member(peer.cluster, group: "g")
+        try member.until { $0.owned.count == 1 && !$0.consumer.isJoining }
+        let (joins, group) = (member.consumer.sinks.joins, member.consumer.sinks.group)
+        func commit(_ offset: Int64) {
+            member.consumer.commit([Position(TopicPartition("t", 0), offset: offset)], number: UInt32(offset))
+        }
+        func answer(to offset: Int64) -> CommitAnswer? { member.commits().first { $0.0 == offset }?.1 }
+
+        let before = joins.mayJoinUntil
+        try member.until { _ in joins.mayJoinUntil > before }
+        let (heartbeat, fetch): (Int16, Int16) = (12, 1)
+        let end = JoinWatch.now + 500_000_000
+        joins.noteAnswer(heartbeat, at: end)
+        joins.noteAnswer(fetch, at: 0)
+        commit(1)
+        try member.until { _ in answer(to: 1) != nil }
+        expect(answer(to: 1), is: .accepted)
+        #expect(JoinWatch.now > end)
+
+        joins.noteAnswer(heartbeat, at: JoinWatch.now + 60_000_000_000)
+        commit(2)
+        joins.expect(since: JoinWatch.now)
+        try member.turn()
+        expect(answer(to: 2), is: .retry(.unanswered))
+        expect(joins.end(), is: true)
+
+        // The member learns of a whole rebalance at once.
+        joins.noteAnswer(heartbeat, at: JoinWatch.now + 60_000_000_000)
+        commit(3)
+        peer.cluster.failRequests(.heartbeat, with: [27])
+        while !group.events.contains(.assigned([])) {
+            member.signal.wait(nanoseconds: 10_000_000)
+            member.consumer.pollEvents()
+        }
+        try member.turn()
+        expect(answer(to: 3), is: .retry(.unanswered))
+
+        member.consumer.askCommitted([TopicPartition("t", 0)])
+        try member.until { !$0.committed().isEmpty }
+        expect(member.committed().values.map(\.offset), is: [1])
+        #expect(try member.leave())
+    }
+
     @Test("Commits pending for an unavailable coordinator block neither the member nor its end")
     func pendingCommits() throws {
         let peer = try Peer()

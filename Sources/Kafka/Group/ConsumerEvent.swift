@@ -71,6 +71,16 @@ final class GroupInbox {
     var rejoins = false
     /// An assignment is not answered yet, or was not before the client failed.
     var isAssigning = false
+    /// Commits to be made at `heldUntil`, in nanoseconds of the monotonic clock.
+    var heldCommits: [(positions: [Position], number: UInt32)] = []
+    var heldUntil: UInt64 = 0
+
+    /// The member joins or was told a rebalance: in between, another member may have owned their partitions.
+    func dropHeldCommits() {
+        for (_, number) in exchange(&heldCommits, with: []) {
+            events.append(.commitEnded(number: number, .retry(.unanswered)))
+        }
+    }
 }
 
 /// Called by librdkafka during a poll of the consumer queue. It need not answer there: librdkafka waits for the
@@ -81,6 +91,7 @@ func onGroupRebalance(
 ) {
     guard let client, let partitions, let sinks = ClientSinks.from(opaque) else { return }
     sinks.group.wasTold = true
+    sinks.group.dropHeldCommits()
     guard !sinks.group.isLeaving else {
         // While the consumer is closing, this releases all partitions (`rd_kafka_cgrp_handle_assign_op`).
         rd_kafka_assign(client, nil)

@@ -4,7 +4,25 @@ internal import Dispatch
 extension GroupConsumer {
     /// Answered by `commitEnded` with that number, or never: librdkafka keeps commits for a coordinator that is
     /// unavailable, and starts to read no partition meanwhile (`rd_kafka_assignment_serve`).
+    /// Held back while `isJoining` may not show a join yet: a full shard commits as soon as it is answered, and then a
+    /// heartbeat's answer, which came with that one, may be making the member join.
     package func commit(_ positions: [Position], number: UInt32) {
+        let group = sinks.group
+        if group.heldCommits.isEmpty { group.heldUntil = sinks.joins.mayJoinUntil }
+        guard group.heldUntil <= JoinWatch.now else { return group.heldCommits.append((positions, number)) }
+        send(positions, number)
+    }
+
+    /// Makes the held commits when their time has come, or answers them if the member is joining.
+    func releaseCommits() {
+        let group = sinks.group
+        guard !group.heldCommits.isEmpty else { return }
+        if isJoining { return group.dropHeldCommits() }
+        guard group.heldUntil <= JoinWatch.now else { return }
+        for (positions, number) in exchange(&group.heldCommits, with: []) { send(positions, number) }
+    }
+
+    private func send(_ positions: [Position], _ number: UInt32) {
         let list = PartitionList(positions)
         let code = rd_kafka_commit_queue(
             client.handle, list.pointer, events, onGroupCommit, UnsafeMutableRawPointer(bitPattern: UInt(number)))

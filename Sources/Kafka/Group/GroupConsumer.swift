@@ -101,13 +101,19 @@ package final class GroupConsumer {
     package func wait(milliseconds: Int64, records: Bool) {
         guard sinks.group.events.isEmpty, hasEmptiedQueue || !records else { return }
         let bound = committedOffsets.isWaiting ? min(milliseconds, CommittedOffsets.pause) : milliseconds
-        signal.wait(nanoseconds: max(0, bound) * 1_000_000)
+        var nanoseconds = max(0, bound) * 1_000_000
+        if !sinks.group.heldCommits.isEmpty {
+            let (now, until) = (JoinWatch.now, sinks.group.heldUntil)
+            nanoseconds = min(nanoseconds, Int64(clamping: max(now, until) - now))
+        }
+        signal.wait(nanoseconds: nanoseconds)
         hasEmptiedQueue = false
     }
 
     /// Appends new events to `all`. Must be called in each turn: this is what keeps the member in its group.
     package func takeEvents(into all: inout [ConsumerEvent]) {
         pollEvents()
+        releaseCommits()
         let group = sinks.group
         if let revoked = group.revoked, !group.isRevocationLost, rd_kafka_assignment_lost(client.handle) != 0 {
             // librdkafka does not report a loss during a revocation (`RD_KAFKA_CGRP_REBALANCING`).

@@ -9,6 +9,8 @@ final class JoinWatch: Sendable {
     /// The `joinsSince` time; 0 if the member is not joining.
     private let begun = Atomic<UInt64>(0)
     private let hasAsked = Atomic<Bool>(false)
+    /// The `mayJoinUntil` time.
+    private let uncertainUntil = Atomic<UInt64>(0)
 
     /// The client has asked to join at least once.
     var hasBegun: Bool { hasAsked.load(ordering: .acquiring) }
@@ -19,6 +21,18 @@ final class JoinWatch: Sendable {
     var joinsSince: UInt64? {
         let time = begun.load(ordering: .acquiring)
         return time == 0 ? nil : time
+    }
+
+    /// An answer has come that may make librdkafka join. Until this time, in nanoseconds of the monotonic clock, the join
+    /// request may be on its way to the broker's thread, and `isJoining` does not show it yet.
+    var mayJoinUntil: UInt64 { uncertainUntil.load(ordering: .acquiring) }
+
+    /// Two threads of librdkafka pass the request on, which takes some 0.1 ms, and more on a busy machine.
+    private static let handover: UInt64 = 10_000_000
+
+    func noteAnswer(_ key: Int16, at now: @autoclosure () -> UInt64) {
+        guard key == Self.heartbeat || key == Self.metadata else { return }
+        uncertainUntil.store(now() + Self.handover, ordering: .releasing)
     }
 
     fileprivate func noteRequest(_ key: Int16) {
@@ -41,7 +55,9 @@ final class JoinWatch: Sendable {
     /// The member was told the result. False if it has not joined since the previous result.
     func end() -> Bool { begun.exchange(0, ordering: .acquiringAndReleasing) != 0 }
 
+    private static let metadata: Int16 = 3
     private static let joinGroup: Int16 = 11
+    private static let heartbeat: Int16 = 12
 
     /// Reports to `sinks`, which must live as long as the client that is made with this configuration.
     static func begin(_ configuration: OpaquePointer, _ sinks: ClientSinks) {
@@ -54,7 +70,9 @@ private func onNew(
     client: OpaquePointer?, configuration: OpaquePointer?, opaque: UnsafeMutableRawPointer?,
     reason: UnsafeMutablePointer<CChar>?, size: Int
 ) -> rd_kafka_resp_err_t {
-    rd_kafka_interceptor_add_on_request_sent(client, "join", onRequest, opaque)
+    let code = rd_kafka_interceptor_add_on_request_sent(client, "join", onRequest, opaque)
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { return code }
+    return rd_kafka_interceptor_add_on_response_received(client, "join", onAnswer, opaque)
 }
 
 /// Called by librdkafka on a broker's thread, for every request; must not call back into it.
@@ -63,5 +81,15 @@ private func onRequest(
     number: Int32, size: Int, opaque: UnsafeMutableRawPointer?
 ) -> rd_kafka_resp_err_t {
     ClientSinks.from(opaque)?.joins.noteRequest(key)
+    return RD_KAFKA_RESP_ERR_NO_ERROR
+}
+
+/// Called by librdkafka on a broker's thread before it passes an answer on, and on its main thread before that handles
+/// it; must not call back into it.
+private func onAnswer(
+    client: OpaquePointer?, socket: Int32, name: UnsafePointer<CChar>?, broker: Int32, key: Int16, version: Int16,
+    number: Int32, size: Int, time: Int64, error: rd_kafka_resp_err_t, opaque: UnsafeMutableRawPointer?
+) -> rd_kafka_resp_err_t {
+    ClientSinks.from(opaque)?.joins.noteAnswer(key, at: JoinWatch.now)
     return RD_KAFKA_RESP_ERR_NO_ERROR
 }
