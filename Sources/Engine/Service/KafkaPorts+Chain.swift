@@ -48,8 +48,7 @@ extension KafkaPorts {
         let step = environment.chain.begin(
             current, taken: taken, now: now, wallClock: wallClock, count: count, isCounted: isCounted)
         if case .suspended = step {
-            // The chain has copied the message's bytes; the shard may still ask for its order hash.
-            copied = message
+            // The chain has copied the message's bytes.
             lent = nil
             suspended[entry] = current
             turns[entry] = now
@@ -110,13 +109,7 @@ extension KafkaPorts {
         }
     }
 
-    mutating func releaseCopied() {
-        copied?.destroy()
-        copied = nil
-    }
-
     private mutating func forgetCurrent() {
-        releaseCopied()
         verdict = nil
         lent = nil
         keptHeaders = nil

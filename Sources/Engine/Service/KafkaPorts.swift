@@ -51,8 +51,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var turn = Instant.past
     /// The current message while its bytes belong to librdkafka.
     var lent: Record?
-    /// A message that was suspended, kept until the next call about another.
-    var copied: Record?
     /// Headers taken from the current message for an output that was not queued.
     var keptHeaders: Headers?
     /// The current dead letter was refused: the next one only names its message.
@@ -97,7 +95,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     mutating func wait(until time: Instant, records: Bool) {
         let milliseconds = (time.nanoseconds(since: now) + 999_999) / 1_000_000
         countTaken()
-        releaseCopied()
         if milliseconds > 0 {
             consumer.wait(milliseconds: Int64(clamping: min(milliseconds, 60_000)), records: records)
         }

@@ -175,7 +175,6 @@ package final class ShardThreads: Sendable {
                     "the consumer has failed: replacing it", [.shard(inbox.shard), .error(error)])
                 // librdkafka's threads do not end until all of their records are given back.
                 shard.giveUp()
-                shard.ports.releaseCopied()
                 return false
             }
             // Nothing wakes the thread of a shard that has ended.

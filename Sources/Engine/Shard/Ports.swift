@@ -54,7 +54,7 @@ package protocol ShardPorts: ~Copyable {
     mutating func leave()
     var hasLeft: Bool { get }
 
-    /// The next fetched record, or nil. The caller passes it to `release` once, unless `begin` suspends it.
+    /// The next fetched record, or nil. The caller passes it to `release` once.
     mutating func nextMessage() -> Message?
 
     mutating func release(_ message: Message)

@@ -257,10 +257,11 @@ extension Shard where Ports: ~Copyable {
             isCounted: entries[entry].isCounted)
         if case .suspended = step {
             setKey(of: entry)
-            messages[Int(entry)] = nil
             // Replaces the bytes that it took while it waited.
             let bytes = message.byteCount + ports.byteCount(ofSuspended: Int(entry))
             entries.add(bytes: bytes - Int(entries[entry].byteCount), to: entry)
+            messages[Int(entry)] = nil
+            ports.release(message)
         }
         handle(step, of: entry)
     }

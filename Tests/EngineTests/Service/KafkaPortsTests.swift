@@ -55,6 +55,7 @@ struct KafkaPortsTests {
         for (entry, turn) in zip(3..., turns) {
             let message = try peer.record(of: "events")
             let step = ports.begin(message, entry: entry, taken: turn, now: turn, count: nil, isCounted: false)
+            ports.release(message)
             guard case .suspended = step else { throw KafkaError("no stage was begun") }
         }
         var ended: [Int] = []

@@ -69,7 +69,7 @@ struct ShardEndTests {
         _ = shard.ports.takeCalls()
         shard.giveUp()
         expect(shard.ports.takeCalls().last, is: .forget([Shard.partition()]))
-        expect(shard.ports.released, is: [1])
+        expect(shard.ports.released, is: [0, 1])
         expect(shard.figures.inFlight, is: 0)
     }
 

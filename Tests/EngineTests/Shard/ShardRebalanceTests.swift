@@ -144,7 +144,7 @@ struct ShardRebalanceTests {
         shard.acknowledge()
         expect(shard.committed()?.map(\.partition.partition), is: [1])
         expect(shard.figures.inFlight, is: 0)
-        expect(shard.ports.released.sorted(), is: [0, 0, 2])
+        expect(shard.ports.released.sorted(), is: [0, 0, 1, 2])
         // Its stage is not abandoned once more either.
         let calls = shard.callsOfTurn(after: .seconds(60))
         #expect(!calls.contains { if case .wakeUp = $0 { true } else { false } })

@@ -22,7 +22,7 @@ struct ShardStallTests {
                 .tell(.windowFull(Shard.partition(), offset: far)), .stop(Shard.partition()),
                 .begin(offset: 0, count: nil, isCounted: false),
             ])
-        expect(shard.ports.released, is: [far])
+        expect(shard.ports.released, is: [far, 0])
         expect(shard.turn(), is: shard.ports.now + .milliseconds(100))
         expect(shard.figures.partitions.map(\.isPaused), is: [true])
         shard.ports.stageResults = shard.ports.suspendedEntries

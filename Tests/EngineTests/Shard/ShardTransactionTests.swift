@@ -289,7 +289,7 @@ struct ShardTransactionTests {
             _ = ledger.take(offset)
         }
         #expect(ledger.metadataSizeBound(taking: taken) > 64)
-        expect(shard.ports.released.count, is: 300)
+        expect(shard.ports.released.count, is: 301)
         #expect(shard.figures.partitions[0].isPaused)
     }
 

@@ -75,8 +75,6 @@ extension SimulatedPorts {
             witness.broken("entry \(entry) began twice", by: self)
             return .ended(.nowhere)
         }
-        // The message's bytes were copied, and it was released.
-        lent -= 1
         suspensionNumber += 1
         let number = suspensionNumber
         suspensions[entry] = Suspension(
