@@ -73,16 +73,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var changes = ChangeQueue()
     /// How many changes were published and not answered, including those of partitions that had the number before.
     var changesUnanswered = 0
-    /// The last changelog record that this shard is known to have stored.
-    var lastStored: RecordPosition?
-    /// Up to where the changelog is known: read, or written while the partition was this shard's.
-    var changelogEnd: RecordPosition?
-    /// The offset of its next changelog record unless somebody else writes there; nil if unknown.
-    var changelogNext: Int64?
-    /// When to reread its changelog, because somebody else has written there: perhaps a former owner's records in
-    /// flight. Until then the changelog is not known beyond that.
-    private(set) var rereadDue: Instant?
-    private var lastReread = Instant.past
+    var changelog = ChangelogProgress()
     /// The time to finish is over: what is unpublished is left to the next owner, and nothing is resent.
     private(set) var isGivenUp = false
     /// The timestamp of what it first published in the open transaction; nil if nothing was published.
@@ -127,43 +118,20 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var isDrained: Bool { unfinished == 0 && changes.unstored == 0 }
 
     private static var logMarksEvery: Duration { .seconds(5) }
-    /// The changelog is not reread more often, however often others write there.
-    private static var rereadsEvery: Duration { .seconds(10) }
 
     mutating func noteLogMark(_ now: Instant) { nextLogMark = now + Self.logMarksEvery }
 
-    mutating func noteStored(at offset: Int64, timestamp: Int64) {
-        guard offset > lastStored?.offset ?? -1 else { return }
-        lastStored = RecordPosition(partition: id.partition, offset: offset, timestamp: timestamp)
-    }
-
-    /// Called for each changelog record of this shard, in order. An offset that is skipped is somebody else's record.
-    mutating func noteAnswered(at offset: Int64, now: Instant) {
-        if let next = changelogNext, offset > next, !isGivenUp {
-            rereadDue = rereadDue ?? max(now, lastReread + Self.rereadsEvery)
-        }
-        changelogNext = offset < 0 ? nil : offset + 1
-    }
-
-    /// Cancels the reread of the changelog, which would take the counts of dropped events for correct ones.
-    mutating func giveUp() { (isGivenUp, rereadDue) = (true, nil) }
-
-    /// The changelog was read up to that offset.
-    mutating func noteRead(to offset: Int64, now: Instant) {
-        (changelogNext, rereadDue, lastReread) = (offset, nil, now)
-    }
-
-    /// The changelog is known up to this record: the partition was this shard's all the time.
-    mutating func noteKnown(_ stored: RecordPosition?) {
-        guard rereadDue == nil, let stored, stored.offset > changelogEnd?.offset ?? -1 else { return }
-        changelogEnd = stored
+    mutating func giveUp() {
+        isGivenUp = true
+        // A reread would take the counts of dropped events for correct ones.
+        changelog.endRereads()
     }
 
     /// Writes up to `most` rows that the changelog has to the disk. False if that failed; nothing is lost then.
     mutating func writeBehind(_ most: Int = .max) -> Bool {
         guard isRestored else { return true }
         // With rewrites pending no position is written: a reader that starts there would miss the stale records.
-        let end = changes.rewrites == 0 ? changelogEnd : nil
+        let end = changes.rewrites == 0 ? changelog.end : nil
         return counts?.value.writeBehind(most, at: end) ?? true
     }
 

@@ -83,7 +83,7 @@ extension Shard where Ports: ~Copyable {
             marks.append(
                 Checkpoint.Mark(
                     partition: index, epoch: partitions[index].epoch, id: partitions[index].id,
-                    snapshot: snapshot, lastStored: partitions[index].lastStored))
+                    snapshot: snapshot, lastStored: partitions[index].changelog.lastStored))
         }
     }
 
@@ -144,7 +144,7 @@ extension Shard where Ports: ~Copyable {
             partitions[mark.partition].ledger.committed(mark.snapshot)
             partitions[mark.partition].committed = mark.snapshot
             partitions[mark.partition].mustCommit = false
-            partitions[mark.partition].noteKnown(mark.lastStored)
+            partitions[mark.partition].changelog.know(mark.lastStored)
         }
     }
 
@@ -161,12 +161,11 @@ extension Shard where Ports: ~Copyable {
         if partitions[index].isInTransaction { checkpoint.failTransaction() }
         restore.remove(index)
         partitions[index].isRestored = false
-        partitions[index].changelogEnd = nil
+        partitions[index].changelog.forget()
         dropEntries(of: index)
         // The changelog record that must precede a commit is dropped: a draining partition is left as the group has it.
         if !partitions[index].mayCommit { partitions[index].hasPosition = false }
         withChanges(of: index) { $0.removeAll() }
-        partitions[index].lastStored = nil
         partitions[index].counts = nil
         partitions[index].gap = nil
         // At least once, what is done stays done: the group may have accepted a commit of it whose answer arrives in a

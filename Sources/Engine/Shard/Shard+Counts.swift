@@ -166,7 +166,7 @@ extension Shard where Ports: ~Copyable {
         switch report.failure {
         case nil:
             let now = now
-            if !settings.isTransactional { partitions[index].noteAnswered(at: report.offset, now: now) }
+            if !settings.isTransactional { partitions[index].changelog.answered(at: report.offset, now: now) }
             let mayGoOn = withChanges(of: index) { $0.stored(sequence, at: report.offset, now: now) }
             if mayGoOn, let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
             if !settings.isTransactional { takeStored(of: index) }
@@ -191,7 +191,9 @@ extension Shard where Ports: ~Copyable {
         var last: (counted: CountState, timestamp: Int64)?
         while let change = partitions[index].changes.popStored() {
             partitions[index].counts?.value.stored(change.account, change.state)
-            partitions[index].noteStored(at: change.storedAt, timestamp: change.recordTime)
+            let number = partitions[index].id.partition
+            partitions[index].changelog.stored(
+                RecordPosition(partition: number, offset: change.storedAt, timestamp: change.recordTime))
             storedSinceWriting += 1
             if !change.isRewrite {
                 last = (change.state, change.timestamp)

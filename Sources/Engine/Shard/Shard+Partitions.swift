@@ -41,7 +41,7 @@ extension Shard where Ports: ~Copyable {
         begun.removeAll()
     }
 
-    private func isRereadDue(_ index: Int32) -> Bool { partitions[index].rereadDue.map { $0 <= now } ?? false }
+    private func isRereadDue(_ index: Int32) -> Bool { partitions[index].changelog.rereadDue.map { $0 <= now } ?? false }
 
     /// When `advancePartitions` next has something to do.
     var partitionsDue: Instant {
@@ -52,7 +52,7 @@ extension Shard where Ports: ~Copyable {
             case .comparing(_, let time) where canCompare: due = min(due, time)
             case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
             case .stalled: due = min(due, now + Self.seeksEvery)
-            case .running: due = min(due, partitions[index].rereadDue ?? .never)
+            case .running: due = min(due, partitions[index].changelog.rereadDue ?? .never)
             case .restoring, .comparing, .draining, .gone: break
             }
         }

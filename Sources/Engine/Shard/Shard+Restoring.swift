@@ -31,7 +31,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func takeReplica() {
         for news in Self.takeReplica(from: &ports, into: &restore) { ports.tell(news) }
         for index in restore.anew {
-            partitions[index].changelogEnd = nil
+            partitions[index].changelog.forget()
             if partitions[index].counts?.value.restart() == false { failDisk(of: index) }
         }
     }
@@ -104,8 +104,7 @@ extension Shard where Ports: ~Copyable {
                 failDisk(of: index)
                 continue
             }
-            partitions[index].changelogEnd = reading.last
-            if let end = reading.end { partitions[index].noteRead(to: end, now: now) }
+            partitions[index].changelog.read(to: reading.last, next: reading.end, now: now)
             restored(index)
         }
         ports.tell(.restored(whole.map(\.number), records: whole.reduce(0) { $0 + $1.count }))

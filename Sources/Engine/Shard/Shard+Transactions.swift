@@ -20,8 +20,8 @@ extension Shard where Ports: ~Copyable {
             for index in partitions.indices {
                 partitions[index].counts?.value.commitChanges()
                 takeStored(of: index)
-                let stored = partitions[index].lastStored
-                if isMember { partitions[index].noteKnown(stored) }
+                let stored = partitions[index].changelog.lastStored
+                if isMember { partitions[index].changelog.know(stored) }
                 partitions[index].transactionStart = nil
             }
             forgetCommittedRefusals()

@@ -1,0 +1,47 @@
+import PushmillStages
+import PushmillStores
+
+/// How far a partition's changelog is known to its owner, and whether somebody else writes there.
+struct ChangelogProgress {
+    /// The changelog is not reread more often, however often others write there.
+    private static let rereadsEvery = Duration.seconds(10)
+
+    /// The last record that this shard is known to have stored.
+    private(set) var lastStored: RecordPosition?
+    /// Up to where the changelog is known: read, or written while the partition was this shard's.
+    private(set) var end: RecordPosition?
+    /// The offset of the next record unless somebody else writes one; nil if unknown.
+    private var next: Int64?
+    /// When to reread the changelog, because somebody else has written there: perhaps a former owner's records in
+    /// flight. Until then the changelog is not known beyond that.
+    private(set) var rereadDue: Instant?
+    private var lastReread = Instant.past
+    private var mayReread = true
+
+    /// Called for each record of this shard, in order. An offset that is skipped is somebody else's record.
+    mutating func answered(at offset: Int64, now: Instant) {
+        if let next, offset > next, mayReread { rereadDue = rereadDue ?? max(now, lastReread + Self.rereadsEvery) }
+        next = offset < 0 ? nil : offset + 1
+    }
+
+    mutating func stored(_ record: RecordPosition) {
+        if record.offset > lastStored?.offset ?? -1 { lastStored = record }
+    }
+
+    /// The changelog is known up to this record of this shard: the partition was the shard's all the time.
+    mutating func know(_ stored: RecordPosition?) {
+        guard rereadDue == nil, let stored, stored.offset > end?.offset ?? -1 else { return }
+        end = stored
+    }
+
+    /// The changelog was read: `last` is its last record, and `offset` is that of the next one.
+    mutating func read(to last: RecordPosition?, next offset: Int64?, now: Instant) {
+        end = last
+        if let offset { (next, rereadDue, lastReread) = (offset, nil, now) }
+    }
+
+    /// The changelog must be read from its beginning, or was recreated.
+    mutating func forget() { (lastStored, end) = (nil, nil) }
+
+    mutating func endRereads() { (mayReread, rereadDue) = (false, nil) }
+}
