@@ -59,7 +59,7 @@ package struct CountMeasurements: Sendable {
                 rows.append((account: hash(account), state: state))
             }
             let position = RecordPosition(partition: 0, offset: Int64(batch.upperBound - 1), timestamp: 0)
-            guard partition.counts.restore(rows, at: position, stale: { _ in }) else { throw DiskFailure() }
+            guard partition.counts.restore(rows, at: position, key: { _ in [] }) else { throw DiskFailure() }
             last = position
         }
         guard partition.counts.writeBehind(at: last) else { throw DiskFailure() }

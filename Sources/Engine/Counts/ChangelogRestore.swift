@@ -28,8 +28,6 @@ struct ChangelogRestore {
         /// It has been reported that an open transaction precedes the end.
         var isHeldUp = false
         var count = 0
-        /// Rows lower than the known state, by account: an owner that had lost the partition may have written them.
-        var stale: [AccountHash: (key: [UInt8], timestamp: Int64)] = [:]
     }
 
     /// How many partitions are read at once; the others wait their turn.
@@ -166,11 +164,7 @@ struct ChangelogRestore {
         reading.firstIndex { $0.number == number && !$0.isAnew && !$0.isNewer }
     }
 
-    mutating func noteStale(_ row: Int, of partition: Int32, timestamp: Int64) {
-        guard let index = reading.firstIndex(where: { $0.partition == partition }) else { return }
-        let key = Array(keys[reading[index].keys[row]])
-        reading[index].stale[reading[index].rows[row].account] = (key, timestamp)
-    }
+    func key(of row: Int, in reading: Reading) -> [UInt8] { Array(keys[reading.keys[row]]) }
 
     mutating func applied() {
         keys.removeAll(keepingCapacity: true)

@@ -39,8 +39,9 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// none. Its count means nothing.
     package private(set) var highest: CountState?
     private var restored: RecordPosition?
-    /// Accounts whose last restored record is lower than the known state.
-    private var staleAccounts: Set<AccountHash> = []
+    /// Accounts whose last restored record is lower than the known state, and those records: a former owner wrote them
+    /// after its successor's. The known states must be written again.
+    private(set) var stale: [AccountHash: (key: [UInt8], timestamp: Int64)] = [:]
 
     package init(disk: Disk, budget: Int, undoes: Bool) {
         self.disk = disk
@@ -243,16 +244,14 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// The disk's position, from which the changelog must be read; nil for its beginning.
     package mutating func beginRestore() -> RecordPosition? {
         restored = disk.position
-        staleAccounts = []
+        stale = [:]
         return restored
     }
 
     /// Applies a batch of the changelog, in order; `position` is that of its last record. Of an account's states the
-    /// highest is kept, of equal ones the last. `stale` receives the index of each row that is lower than the known
-    /// state. If no correct row follows (`isStale`), a former owner wrote the row after its successor's: the correct
-    /// state, which `state(of:)` then returns, must be written again. False if the disk failed: nothing has changed,
-    /// and the call may be repeated.
-    package mutating func restore(_ batch: [Row], at position: RecordPosition, stale: (Int) -> Void) -> Bool {
+    /// highest is kept, of equal ones the last. `key` returns the key of the row with this index. False if the disk
+    /// failed: nothing has changed, and the call may be repeated.
+    package mutating func restore(_ batch: [Row], at position: RecordPosition, key: (Int) -> [UInt8]) -> Bool {
         // Accounts of written rows may be evicted. Writing many rows at once touches fewer disk pages per row.
         if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride, rowsRefused * 2),
             !writeBehind(at: restored)
@@ -267,11 +266,10 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             guard let at = table.find(row.account) else { preconditionFailure("an account was fetched") }
             var cell = table[at]
             if row.state < cell.state {
-                staleAccounts.insert(row.account)
-                stale(index)
+                stale[row.account] = (key(index), max(0, position.timestamp))
                 continue
             }
-            if !staleAccounts.isEmpty { staleAccounts.remove(row.account) }
+            if !stale.isEmpty { stale[row.account] = nil }
             note(row.state)
             if row.state == cell.state { continue }
             cell.state = row.state
@@ -280,12 +278,9 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             rows.append(row)
         }
         // A repeated restore, or the next process, must read the stale records again.
-        if staleAccounts.isEmpty { restored = position }
+        if stale.isEmpty { restored = position }
         return true
     }
-
-    /// The account's last record, as far as the changelog was restored, is lower than the known state.
-    package func isStale(_ account: AccountHash) -> Bool { staleAccounts.contains(account) }
 
     /// Forgets everything, in memory and on disk: the changelog is another log, or the file is unreadable. False if the
     /// disk failed: nothing has changed.
@@ -294,7 +289,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         table = CountTable()
         (wanted, rows, undo) = ([], [], [])
         (writing, written) = ([], 0)
-        (highest, restored, staleAccounts) = (nil, nil, [])
+        (highest, restored, stale) = (nil, nil, [:])
         rowsRefused = 0
         filter = nil
         return true

@@ -52,13 +52,10 @@ extension Shard where Ports: ~Copyable {
         for reading in restore.reading where !reading.rows.isEmpty {
             guard let last = reading.last else { continue }
             let index = reading.partition
-            var stale: [Int] = []
-            guard partitions[index].counts?.value.restore(reading.rows, at: last, stale: { stale.append($0) }) == true
-            else {
-                failDisk(of: index)
-                continue
+            let isRestored = partitions[index].counts?.value.restore(reading.rows, at: last) { row in
+                restore.key(of: row, in: reading)
             }
-            for row in stale { restore.noteStale(row, of: index, timestamp: max(0, last.timestamp)) }
+            if isRestored != true { failDisk(of: index) }
         }
         restore.applied()
     }
@@ -66,20 +63,13 @@ extension Shard where Ports: ~Copyable {
     /// An owner that had lost the partition wrote to the changelog after its successor: the right state is written
     /// again, unless the changelog has that further on, as when it is read again from before the disk's position. False
     /// if the disk failed.
-    private mutating func rewrite(_ reading: ChangelogRestore.Reading) -> Bool {
-        guard !reading.stale.isEmpty else { return true }
-        let index = reading.partition
-        var accounts: [AccountHash] = []
-        for account in reading.stale.keys.sorted() {
-            guard partitions[index].counts?.value.isStale(account) == true else { continue }
-            partitions[index].counts?.value.want(account)
-            accounts.append(account)
-        }
-        guard partitions[index].counts?.value.load() == true else { return false }
-        for account in accounts {
-            guard let state = partitions[index].counts?.value.state(of: account), let stale = reading.stale[account]
-            else { continue }
-            add(index, state, isRewrite: true, timestamp: stale.timestamp, key: stale.key)
+    private mutating func rewrite(_ index: Int32) -> Bool {
+        let stale = (partitions[index].counts?.value.stale ?? [:]).sorted { $0.key < $1.key }
+        for (account, _) in stale { partitions[index].counts?.value.want(account) }
+        guard stale.isEmpty || partitions[index].counts?.value.load() == true else { return false }
+        for (account, record) in stale {
+            guard let state = partitions[index].counts?.value.state(of: account) else { continue }
+            add(index, state, isRewrite: true, timestamp: record.timestamp, key: record.key)
         }
         return true
     }
@@ -100,7 +90,7 @@ extension Shard where Ports: ~Copyable {
             let index = reading.partition
             restore.remove(index)
             if writeBehindDue == .never { writeBehindDue = now + Self.writeBehindInterval }
-            guard rewrite(reading) else {
+            guard rewrite(index) else {
                 failDisk(of: index)
                 continue
             }

@@ -105,8 +105,7 @@ struct ChangelogRestoreTests {
         expect(restore.reading[0].rows[0].state, is: CountState(count: 2, incarnation: 1, offset: 17))
         expect(restore.reading[0].last?.offset, is: 1)
         expect(restore.reading[0].count, is: 2)
-        restore.noteStale(0, of: 7, timestamp: 8)
-        expect(restore.reading[0].stale[hash]?.key, is: Self.key("anna"))
+        expect(restore.key(of: 0, in: restore.reading[0]), is: Self.key("anna"))
         restore.applied()
         #expect(restore.reading[0].rows.isEmpty)
     }
@@ -165,14 +164,13 @@ struct ChangelogRestoreTests {
         expect(restore.anew, is: [])
     }
 
-    @Test("A log that is recreated during its restore is not whole and has no stale accounts")
+    @Test("A log that is recreated during its restore is not whole and has no rows")
     func anewWhileRead() {
         var restore = Self.reading(3)
         #expect(Self.take(&restore, 3, 0, "anna", "2 1") == nil)
-        restore.noteStale(0, of: 7, timestamp: 8)
         #expect(restore.take(.end(partition: 3, offset: 1, isWhole: true)) == nil)
         expect(restore.take(.outOfLog(partition: 3)), is: .changelogAnew(partition: 3))
-        #expect(restore.reading.allSatisfy { $0.stale.isEmpty && !$0.isWhole && $0.last == nil })
+        #expect(restore.reading.allSatisfy { $0.rows.isEmpty && !$0.isWhole && $0.last == nil })
         expect(restore.takeStarts().map(\.offset), is: [Position.beginning])
     }
 

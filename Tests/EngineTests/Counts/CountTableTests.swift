@@ -105,7 +105,10 @@ struct CountTableTests {
             let rows = (batch * 40..<(batch + 1) * 40).map {
                 (account: account($0), state: CountState(count: 1, offset: Int64($0)))
             }
-            let isTaken = counts.restore(rows, at: position(Int64(batch))) { Issue.record("row \($0) is stale") }
+            let isTaken = counts.restore(rows, at: position(Int64(batch))) {
+                Issue.record("row \($0) is stale")
+                return []
+            }
             let waiting = counts.pendingRows
             #expect(isTaken && waiting <= CountTable.smallest)
         }

@@ -197,14 +197,21 @@ struct PartitionCountsModelTests {
                 disk.isFailing = random.once(in: 5)
                 var told: [Int] = []
                 let rows = batch.map { (account: account($0.number), state: $0.state) }
-                while !counts.restore(rows, at: position(Int64(batch.endIndex - 1)), stale: { told.append($0) }) {
+                let end = position(Int64(batch.endIndex - 1))
+                while !counts.restore(
+                    rows, at: end,
+                    key: {
+                        told.append($0)
+                        return [UInt8(truncatingIfNeeded: $0)]
+                    })
+                {
                     #expect(disk.isFailing && told.isEmpty)
                     disk.isFailing = random.once(in: 2)
                 }
                 expect(told, is: stale)
                 if let first = firstStale.values.min() { #expect(disk.position?.offset ?? -1 < Int64(first)) }
                 for record in batch {
-                    let isStale = counts.isStale(account(record.number))
+                    let isStale = counts.stale[account(record.number)] != nil
                     expect(isStale, is: (firstStale[record.number] != nil))
                     let state = counts.state(of: account(record.number))
                     expect(state, is: known[record.number])
