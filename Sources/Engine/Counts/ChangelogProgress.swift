@@ -14,13 +14,13 @@ struct ChangelogProgress {
     private var next: Int64?
     /// When to reread the changelog, because somebody else has written there: perhaps a former owner's records in
     /// flight. Until then the changelog is not known beyond that.
-    private(set) var rereadDue: Instant?
+    private(set) var rereadDue = Instant.never
     private var lastReread = Instant.past
     private var mayReread = true
 
     /// Called for each record of this shard, in order. An offset that is skipped is somebody else's record.
     mutating func answered(at offset: Int64, now: Instant) {
-        if let next, offset > next, mayReread { rereadDue = rereadDue ?? max(now, lastReread + Self.rereadsEvery) }
+        if let next, offset > next, mayReread { rereadDue = min(rereadDue, max(now, lastReread + Self.rereadsEvery)) }
         next = offset < 0 ? nil : offset + 1
     }
 
@@ -30,18 +30,18 @@ struct ChangelogProgress {
 
     /// The changelog is known up to this record of this shard: the partition was the shard's all the time.
     mutating func know(_ stored: RecordPosition?) {
-        guard rereadDue == nil, let stored, stored.offset > end?.offset ?? -1 else { return }
+        guard rereadDue == .never, let stored, stored.offset > end?.offset ?? -1 else { return }
         end = stored
     }
 
     /// The changelog was read: `last` is its last record, and `offset` is that of the next one.
     mutating func read(to last: RecordPosition?, next offset: Int64?, now: Instant) {
         end = last
-        if let offset { (next, rereadDue, lastReread) = (offset, nil, now) }
+        if let offset { (next, rereadDue, lastReread) = (offset, .never, now) }
     }
 
     /// The changelog must be read from its beginning, or was recreated.
     mutating func forget() { (lastStored, end) = (nil, nil) }
 
-    mutating func endRereads() { (mayReread, rereadDue) = (false, nil) }
+    mutating func endRereads() { (mayReread, rereadDue) = (false, .never) }
 }

@@ -25,8 +25,9 @@ extension Shard where Ports: ~Copyable {
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
             case .comparing(_, let time) where time <= now && canCompare: compared(index, nil)
-            case .stalled where isRereadDue(index): rereadChangelog(of: index)
-            case .running where isRereadDue(index): stall(index, at: partitions[index].ledger.next)
+            case .stalled where partitions[index].changelog.rereadDue <= now: rereadChangelog(of: index)
+            case .running where partitions[index].changelog.rereadDue <= now:
+                stall(index, at: partitions[index].ledger.next)
             case .stalled(let offset): endStall(of: index, at: offset)
             case .running where partitions[index].changes.unstored > most && partitions[index].changes.isLate(now):
                 // Its changelog does not answer: nothing more is taken from the partition for now.
@@ -41,8 +42,6 @@ extension Shard where Ports: ~Copyable {
         begun.removeAll()
     }
 
-    private func isRereadDue(_ index: Int32) -> Bool { partitions[index].changelog.rereadDue.map { $0 <= now } ?? false }
-
     /// When `advancePartitions` next has something to do.
     var partitionsDue: Instant {
         var due = Instant.never
@@ -52,7 +51,7 @@ extension Shard where Ports: ~Copyable {
             case .comparing(_, let time) where canCompare: due = min(due, time)
             case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
             case .stalled: due = min(due, now + Self.seeksEvery)
-            case .running: due = min(due, partitions[index].changelog.rereadDue ?? .never)
+            case .running: due = min(due, partitions[index].changelog.rereadDue)
             case .restoring, .comparing, .draining, .gone: break
             }
         }
