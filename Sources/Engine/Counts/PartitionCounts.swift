@@ -121,6 +121,13 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// The live state; nil if the account is not in memory.
     package func state(of account: AccountHash) -> CountState? { table.find(account).map { table[$0].state } }
 
+    /// The live state, read from the disk if it is not in memory; nil if the disk failed.
+    mutating func loadedState(of account: AccountHash) -> CountState? {
+        if let state = state(of: account) { return state }
+        want(account)
+        return load() ? state(of: account) : nil
+    }
+
     /// Returns the account's previous unfinished entry, or 0; nil if the account is not in memory. `entry`, which must
     /// not be 0, keeps the account in memory.
     package mutating func change(_ account: AccountHash, to state: CountState, by entry: UInt32) -> UInt32? {

@@ -32,10 +32,7 @@ extension Shard where Ports: ~Copyable {
     /// The state of the entry's account; nil if the disk cannot be read.
     mutating func countState(of entry: UInt32) -> CountState? {
         let (index, account) = (entries[entry].partition, entries[entry].account)
-        if let state = partitions[index].counts?.value.state(of: account) { return state }
-        partitions[index].counts?.value.want(account)
-        guard partitions[index].counts?.value.load() == true else { return nil }
-        return partitions[index].counts?.value.state(of: account)
+        return partitions[index].counts?.value.loadedState(of: account)
     }
 
     /// Applies the operation of the badge stage to the count of the entry's account. False if the disk cannot be read.

@@ -66,14 +66,12 @@ extension Shard where Ports: ~Copyable {
     private mutating func readMark(_ index: Int32, in range: Range<Int64>) -> Bool {
         guard let secret = partitions[index].counts?.value.secret else { return false }
         let account = Self.nobody.withUnsafeBytes { secret.hash($0) }
-        partitions[index].counts?.value.want(account)
-        guard partitions[index].counts?.value.load() == true else {
+        guard let mark = partitions[index].counts?.value.loadedState(of: account) else {
             failDisk(of: index)
             return true
         }
-        guard let mark = partitions[index].counts?.value.state(of: account), mark.count > 0,
-            !PlantedFault.isPlanted(.longerLogTakenForOld), mark.incarnation == partitions[index].incarnation,
-            range.contains(mark.offset)
+        guard mark.count > 0, !PlantedFault.isPlanted(.longerLogTakenForOld),
+            mark.incarnation == partitions[index].incarnation, range.contains(mark.offset)
         else { return false }
         let id = partitions[index].id
         if partitions[index].isHandedToConsumer { ports.stop(id) }
