@@ -7,6 +7,8 @@ final class ShardInbox: Sendable {
     private struct State {
         var results: [Int] = []
         var terminations = 0
+
+        var isEmpty: Bool { results.isEmpty && terminations == 0 }
     }
 
     /// The number of the shard.
@@ -41,22 +43,21 @@ final class ShardInbox: Sendable {
     /// The shard was told to end, once or more.
     var isEnding: Bool { wasTerminated.load(ordering: .sequentiallyConsistent) }
 
-    private var isEmpty: Bool { !hasNews.load(ordering: .acquiring) }
+    func takeTerminations() -> Int { take { exchange(&$0.terminations, with: 0) } ?? 0 }
 
-    func takeTerminations() -> Int {
-        guard !isEmpty else { return 0 }
-        return state.withLock { state in
-            if state.results.isEmpty { hasNews.store(false, ordering: .releasing) }
-            defer { state.terminations = 0 }
-            return state.terminations
+    func takeResults(into entries: inout [Int]) {
+        _ = take { state in
+            entries.append(contentsOf: state.results)
+            state.results.removeAll(keepingCapacity: true)
         }
     }
 
-    func takeResults(into entries: inout [Int]) {
-        guard !isEmpty else { return }
-        state.withLock { state in
-            entries.append(contentsOf: state.results)
-            state.results.removeAll(keepingCapacity: true)
+    /// nil if nothing was posted since everything was taken.
+    private func take<Result>(_ body: (inout State) -> Result) -> Result? {
+        guard hasNews.load(ordering: .acquiring) else { return nil }
+        return state.withLock { state in
+            defer { if state.isEmpty { hasNews.store(false, ordering: .releasing) } }
+            return body(&state)
         }
     }
 }
