@@ -190,33 +190,33 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var indices: Range<Int32> { 0..<Int32(count) }
 
     mutating func insert(_ id: TopicPartition, topic: UInt32, now: Instant) -> Int32 {
-        for index in indices where slots[Int(index)].state == .gone {
-            let (epoch, changes) = (slots[Int(index)].epoch, slots[Int(index)].changes)
-            let changesUnanswered = slots[Int(index)].changesUnanswered
-            slots[Int(index)] = Partition(id, topic: topic, now: now)
+        var partition = Partition<Ports>(id, topic: topic, now: now)
+        let index: Int32
+        if let free = indices.first(where: { slots[Int($0)].state == .gone }) {
             // Entries of the partition that had the number before belong to an earlier epoch.
-            slots[Int(index)].epoch = epoch &+ 1
+            partition.epoch = self[free].epoch &+ 1
             // Late reports for that partition must not count for this one.
-            slots[Int(index)].changes = changes
-            slots[Int(index)].changesUnanswered = changesUnanswered
-            enter(index, topic, id.partition)
-            return index
+            partition.changes = self[free].changes
+            partition.changesUnanswered = self[free].changesUnanswered
+            self[free] = partition
+            index = free
+        } else {
+            if count == capacity { grow() }
+            (slots + count).initialize(to: partition)
+            index = Int32(count)
+            count += 1
         }
-        if count == capacity { grow() }
-        (slots + count).initialize(to: Partition(id, topic: topic, now: now))
-        count += 1
-        enter(Int32(count - 1), topic, id.partition)
-        return Int32(count - 1)
+        enter(index, topic, id.partition)
+        return index
     }
 
     mutating func remove(_ index: Int32) {
-        let partition = slots[Int(index)].id.partition
-        byTopic[Int(slots[Int(index)].topic)][Int(partition)] = -1
-        slots[Int(index)].state = .gone
-        slots[Int(index)].epoch &+= 1
-        slots[Int(index)].counts = nil
-        slots[Int(index)].changes.removeAll()
-        slots[Int(index)].unfinished = 0
+        byTopic[Int(self[index].topic)][Int(self[index].id.partition)] = -1
+        self[index].state = .gone
+        self[index].epoch &+= 1
+        self[index].counts = nil
+        self[index].changes.removeAll()
+        self[index].unfinished = 0
     }
 
     /// -1 if the shard does not have the partition.
