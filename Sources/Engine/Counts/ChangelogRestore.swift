@@ -41,8 +41,6 @@ struct ChangelogRestore {
     private(set) var isChanged = false
     /// The keys of rows taken and not yet applied.
     private var keys: [UInt8] = []
-    /// A reusable buffer for the values of changelog records to publish.
-    var value: [UInt8] = []
 
     var isIdle: Bool { waiting.isEmpty && reading.isEmpty }
 

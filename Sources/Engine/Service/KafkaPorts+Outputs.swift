@@ -66,7 +66,7 @@ extension Headers {
 extension KafkaPorts {
     private static var entryMask: UInt64 { 0xFFFF_FFFF }
 
-    mutating func publish(tag: UInt64) -> PublishStep {
+    mutating func publish(tag: UInt64) -> PublishAnswer {
         guard let verdict else { return .later }
         if isNameOnly { return publish(holdCurrent(), tag: tag) }
         var list = takeHeaders()
@@ -76,13 +76,13 @@ extension KafkaPorts {
         let result = current.output.withValue {
             producer.publish(to: topic, key: key, value: $0, headers: &list, timestamp: timestamp, tag: tag)
         }
-        let step = step(result, topic)
-        if step == .queued {
+        let answer = answer(result, topic)
+        if answer == .queued {
             facts[Int(tag & Self.entryMask)] = note(verdict, timestamp)
         } else {
             keptHeaders = consume list
         }
-        return step
+        return answer
     }
 
     private mutating func note(_ verdict: Verdict, _ timestamp: Int64) -> OutputFacts {
@@ -92,7 +92,7 @@ extension KafkaPorts {
         return OutputFacts(verdict: verdict, timestamp: timestamp)
     }
 
-    private mutating func step(_ result: PublishResult, _ topic: OutputTopic) -> PublishStep {
+    private mutating func answer(_ result: PublishResult, _ topic: OutputTopic) -> PublishAnswer {
         switch result {
         case .queued:
             if !turnedAway.isEmpty { turnedAway.removeAll { $0 == topic } }
@@ -135,7 +135,7 @@ extension KafkaPorts {
         return HeldOutput(record: record, facts: facts)
     }
 
-    mutating func publish(_ output: HeldOutput, tag: UInt64) -> PublishStep {
+    mutating func publish(_ output: HeldOutput, tag: UInt64) -> PublishAnswer {
         let record = output.record
         var list = record.headers
         let topic = output.isLetter ? topics.deadLetters : topics.output
@@ -145,19 +145,19 @@ extension KafkaPorts {
                     to: topic, key: key, value: value, headers: &list, timestamp: output.facts.timestamp, tag: tag)
             }
         }
-        let step = step(result, topic)
-        if step == .queued { facts[Int(tag & Self.entryMask)] = output.facts }
-        return step
+        let answer = answer(result, topic)
+        if answer == .queued { facts[Int(tag & Self.entryMask)] = output.facts }
+        return answer
     }
 
     mutating func publishChange(
         partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
-    ) -> PublishStep {
+    ) -> PublishAnswer {
         guard let topic = topics.changelog else { return .refused(reason: "there is no changelog") }
         var none = Headers()
         let result = producer.publish(
             to: topic, partition: partition, key: key, value: value, headers: &none, timestamp: timestamp, tag: tag)
-        return step(result, topic)
+        return answer(result, topic)
     }
 
     mutating func refuseCurrent(reason: String, isCounted: Bool) {

@@ -45,8 +45,9 @@ struct Entry {
     var state = State.free
     var destination = Verdict.Destination.output
     var hasAccount = false
-    /// Before the message ends: it was counted when it came for the first time. Afterwards: its badge counts, which is
-    /// false for a dead letter of the chain's.
+    /// The message was counted when it came for the first time.
+    var wasCounted = false
+    /// The message has ended and its badge counts, which is false for a dead letter of the chain's.
     var isCounted = false
     /// Its output was published, and the report is still to come.
     var isUnanswered = false

@@ -99,17 +99,17 @@ package protocol ShardPorts: ~Copyable {
     mutating func abandon(entry: Int)
 
     /// Publishes the current output under this tag.
-    mutating func publish(tag: UInt64) -> PublishStep
+    mutating func publish(tag: UInt64) -> PublishAnswer
 
     /// The current output, in memory of its own.
     mutating func holdCurrent() -> Output
 
-    mutating func publish(_ output: Output, tag: UInt64) -> PublishStep
+    mutating func publish(_ output: Output, tag: UInt64) -> PublishAnswer
 
     /// Publishes a changelog record to exactly that partition. A nil value is a tombstone.
     mutating func publishChange(
         partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
-    ) -> PublishStep
+    ) -> PublishAnswer
 
     /// Replaces the current output, which was refused for good, with a dead letter; if it already was one, with one
     /// that only names the message. With `isCounted` the letter says that its badge was counted.
@@ -184,7 +184,7 @@ package enum ChainStep {
     case suspended(until: Instant)
 }
 
-package enum PublishStep: Sendable, Equatable {
+package enum PublishAnswer: Sendable, Equatable {
     case queued
     /// Not now: there is no room, or the state of the producer or its topic does not allow it.
     case later

@@ -122,14 +122,14 @@ extension Shard where Ports: ~Copyable {
     private mutating func publishChanges(of index: Int32) -> Bool {
         while mayPublishChange(of: index), let next = partitions[index].changes.nextUnpublished(now) {
             let timestamp = partitions[index].changes.carriesEventTime ? next.change.timestamp : ports.wallClock
-            let step = publish(next.change, next.sequence, of: index, timestamp: timestamp)
-            guard step != .later else { return false }
+            let answer = publish(next.change, next.sequence, of: index, timestamp: timestamp)
+            guard answer != .later else { return false }
             partitions[index].changes.published(at: timestamp)
             // The change is committed or aborted with the transaction.
             if settings.isTransactional, !partitions[index].isInTransaction {
                 partitions[index].transactionStart = ports.wallClock
             }
-            if case .refused(let reason) = step {
+            if case .refused(let reason) = answer {
                 failChange(next.sequence, of: index, reason, isRefused: true)
             } else {
                 hasUnsent = true
@@ -142,11 +142,11 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func publish(
         _ change: ChangeQueue.Change, _ sequence: UInt32, of index: Int32, timestamp: Int64
-    ) -> PublishStep {
-        ChangelogRecord.encode(change.state, version: settings.formatVersion, into: &restore.value)
+    ) -> PublishAnswer {
+        ChangelogRecord.encode(change.state, version: settings.formatVersion, into: &changeValue)
         let tag = EntryTable.changeTag(sequence, index)
         return partitions[index].changes.withKey(of: change) { key in
-            restore.value.withUnsafeBytes { value in
+            changeValue.withUnsafeBytes { value in
                 ports.publishChange(
                     partition: partitions[index].id.partition, key: key, value: value, timestamp: timestamp,
                     tag: tag)

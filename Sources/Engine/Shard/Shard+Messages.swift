@@ -250,11 +250,11 @@ extension Shard where Ports: ~Copyable {
             count = state.count
             let event = CountState(
                 count: 0, incarnation: partitions[index].incarnation, offset: entries[entry].offset)
-            entries[entry].isCounted = !(state < event) && !PlantedFault.isPlanted(.redeliveredCountedAgain)
+            entries[entry].wasCounted = !(state < event) && !PlantedFault.isPlanted(.redeliveredCountedAgain)
         }
         let step = ports.begin(
             message, entry: Int(entry), taken: entries[entry].taken, now: now, count: count,
-            isCounted: entries[entry].isCounted)
+            isCounted: entries[entry].wasCounted)
         if case .suspended = step {
             setKey(of: entry)
             // Replaces the bytes that it took while it waited.
@@ -279,7 +279,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func finish(_ entry: UInt32, _ destination: Verdict.Destination, _ operation: BadgeOperation?) {
         entries[entry].destination = destination
-        if entries[entry].hasAccount, !entries[entry].isCounted { entries[entry].operation = operation }
+        if entries[entry].hasAccount, !entries[entry].wasCounted { entries[entry].operation = operation }
         entries[entry].isCounted = destination != .deadLetters
         // At least once, counts change before the output is acknowledged; in a transaction, when it is published.
         guard settings.isTransactional || count(entry) else { return failDisk(of: entries[entry].partition) }

@@ -97,6 +97,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     // Buffers, kept to reuse their memory.
     private var reports: [OutputReport<Ports.Output>] = []
     private var stageResults: [Int] = []
+    /// The value of the changelog record being published.
+    var changeValue: [UInt8] = []
 
     package var figures: ShardFigures { ShardFigures(self) }
 

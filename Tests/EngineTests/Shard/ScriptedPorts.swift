@@ -69,8 +69,8 @@ final class ScriptedPorts: ShardPorts {
     var chain: (_ message: Message, _ now: Instant) -> ChainStep = { _, _ in .ended(.output) }
     /// The result of a stage that has ended, or was abandoned.
     var stageResult = ChainStep.ended(.output)
-    var publishing: (Output) -> PublishStep = { _ in .queued }
-    var changePublishing = PublishStep.queued
+    var publishing: (Output) -> PublishAnswer = { _ in .queued }
+    var changePublishing = PublishAnswer.queued
     var transaction: (TransactionStep) -> TransactionResult = { _ in .done }
     var seeks = true
     var isPrepared = true
@@ -219,14 +219,14 @@ final class ScriptedPorts: ShardPorts {
 
     // MARK: Outputs
 
-    func publish(tag: UInt64) -> PublishStep {
+    func publish(tag: UInt64) -> PublishAnswer {
         guard let current else { return .later }
         return publish(current, tag: tag)
     }
 
     func holdCurrent() -> Output { current ?? Output(partition: -1, offset: -1) }
 
-    func publish(_ output: Output, tag: UInt64) -> PublishStep {
+    func publish(_ output: Output, tag: UInt64) -> PublishAnswer {
         calls.append(.publish(output))
         let step = publishing(output)
         if step == .queued { sent.append((tag, output)) }
@@ -235,7 +235,7 @@ final class ScriptedPorts: ShardPorts {
 
     func publishChange(
         partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
-    ) -> PublishStep {
+    ) -> PublishAnswer {
         // The key is the recipient, after its length.
         let name = String(decoding: key.dropFirst(4), as: UTF8.self)
         let text = value.map { String(decoding: $0, as: UTF8.self) } ?? ""

@@ -27,7 +27,7 @@ extension SimulatedPorts {
         hasNews()
     }
 
-    package func publish(tag: UInt64) -> PublishStep {
+    package func publish(tag: UInt64) -> PublishAnswer {
         guard let current else {
             witness.broken("nothing is current to be published", by: self)
             return .refused(reason: "nothing")
@@ -43,7 +43,7 @@ extension SimulatedPorts {
         return current
     }
 
-    package func publish(_ output: SimulatedOutput, tag: UInt64) -> PublishStep {
+    package func publish(_ output: SimulatedOutput, tag: UInt64) -> PublishAnswer {
         elapsed += 1_000
         guard let producer, !producer.hasFailed, canSend else { return .later }
         if output.refuser == .client { return .refused(reason: "too large") }
@@ -64,7 +64,7 @@ extension SimulatedPorts {
 
     package func publishChange(
         partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
-    ) -> PublishStep {
+    ) -> PublishAnswer {
         guard let producer, !producer.hasFailed, canSend else { return .later }
         let record = NewRecord(.change(key: Array(key), value: value.map { Array($0) }), timestamp: timestamp)
         let log = cluster.logs[Topics.changelog][Int(partition)]
