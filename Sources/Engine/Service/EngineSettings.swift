@@ -62,6 +62,7 @@ package struct EngineSettings: Sendable {
         settings.shard.maxInFlight = max(1, shard.maxInFlight / cores)
         settings.shard.maxInFlightBytes = max(1, shard.maxInFlightBytes / cores)
         settings.shard.countBudget = shard.countBudget / cores
+        settings.shard.counts = changelog != nil
         if consumer[Self.prefetchedRecords] == nil, consumer["client.rack"] == nil {
             settings.consumer[Self.prefetchedRecords] = "20000"
         }

@@ -95,7 +95,7 @@ package final class ShardThreads: Sendable {
     package var reasons: [(word: String, sentence: String)] {
         Self.reasons(
             isEnding: isEnding, isWithBrokers: longestTurn(withBrokers: true) > Self.answerPatience, figures,
-            contacts: environment.contacts?.reason, counts: settings.shard.counts)
+            contacts: environment.contacts?.reason, counts: settings.changelog != nil)
     }
 
     static func reasons(

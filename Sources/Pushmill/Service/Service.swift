@@ -74,7 +74,6 @@ final class Service: Sendable {
                 throw .unreadableConfiguration("\(problem.path.joined(separator: ".")): \(problem.message)")
             }
             settings.changelog = configuration.topics.badgeChangelog
-            settings.shard.counts = true
         }
         if let broker { try Self.createTopics(settings, at: broker) }
         state = copy == nil && chain.hasCountingStage ? try Self.state(configuration, .alone, log) : copy
