@@ -30,17 +30,21 @@ package struct EngineSettings: Sendable {
     /// Members of a group that share a `client.id` and differ in their topics can send librdkafka's assignor into an
     /// endless loop (its issue 4783): each has its own.
     package func consumer(of shard: Int) -> ClientProperties {
-        var properties = consumer
-        properties["client.id"] = "\(properties["client.id"] ?? "pushmill")-\(shard)"
-        properties["group.instance.id"] = properties["group.instance.id"].map { "\($0)-\(shard)" }
+        var properties = Self.properties(consumer, of: shard, identity: "group.instance.id")
         properties["auto.offset.reset"] = nil
         return properties
     }
 
     package func producer(of shard: Int) -> ClientProperties {
-        var properties = producer
+        Self.properties(producer, of: shard, identity: "transactional.id")
+    }
+
+    private static func properties(
+        _ properties: ClientProperties, of shard: Int, identity: String
+    ) -> ClientProperties {
+        var properties = properties
         properties["client.id"] = "\(properties["client.id"] ?? "pushmill")-\(shard)"
-        properties["transactional.id"] = properties["transactional.id"].map { "\($0)-\(shard)" }
+        properties[identity] = properties[identity].map { "\($0)-\(shard)" }
         return properties
     }
 

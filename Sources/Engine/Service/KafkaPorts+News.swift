@@ -51,10 +51,7 @@ extension EngineEnvironment {
         case .logExpired(let partition, let from, let to):
             log.error(
                 "retention deleted records before they were read: at most this many are lost",
-                [
-                    .topic(partition.topic), .partition(partition.partition), .offset(from),
-                    .count(Int(clamping: to - from)),
-                ])
+                fields(partition, from) + [.count(Int(clamping: to - from))])
         case .offsetDenied(let partition, let offset):
             log.warning(
                 "a broker denied an offset that the log holds: asking again",
