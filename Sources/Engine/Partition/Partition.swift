@@ -12,8 +12,9 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         /// Asked for the log's range, since nothing is committed, somebody else set the offset (if counts are kept) or
         /// the log lacks the next one; asked again at `again`.
         case askingRange(again: Instant)
-        /// Its log may not be the one that was counted: the record at the mark tells, if it arrives by `until`.
-        case comparing(CountState, until: Instant)
+        /// Its log may not be the one that was counted: the record at the mark tells, if it arrives by `until`. If the
+        /// log ends before what was taken of it, `start` is where it begins.
+        case comparing(CountState, start: Int64?, until: Instant)
         /// To be read on from this offset: the seek is made, or tried again, at `again`.
         case seeking(Int64, again: Instant)
         case running
@@ -48,7 +49,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var gap: Int64?
     /// Its position must be committed even if the ledger has not changed, for instance where it starts.
     var mustCommit = false
-    /// The log's range, once the answer has come.
+    /// The log's range, once the answer has come. If nobody of this group has committed an offset, it is kept until the
+    /// counts are restored, which tell whether it is the range of their log.
     var range: Range<Int64>?
     /// The committed offset that somebody else has set.
     var foreignOffset: Int64?

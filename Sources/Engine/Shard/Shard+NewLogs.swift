@@ -13,7 +13,6 @@ extension Shard where Ports: ~Copyable {
     /// The log ends before what was taken: the topic was recreated or truncated. Counts stay; old offsets mean nothing.
     mutating func beginAnew(_ index: Int32, at offset: Int64, mark: CountState? = nil) {
         ports.tell(.logMadeAnew(partitions[index].id, offset: offset))
-        partitions[index].range = nil
         partitions[index].epoch &+= 1
         // The refusals were of other records.
         forgetRefusals(of: [partitions[index].id])
@@ -53,17 +52,18 @@ extension Shard where Ports: ~Copyable {
     /// The log reaches beyond what was counted, and is to be read from before that: it is the same log, or another one
     /// that is longer already. Another log has a different record at the mark.
     mutating func compareLog(_ index: Int32, in range: Range<Int64>) {
-        if !readMark(index, in: range) { beginReading(index) }
+        if !readMark(index, in: range, start: nil) { beginReading(index) }
     }
 
     /// The log ends before what was taken of it. If the mark is still in the log, brokers have lost the last records,
     /// as in an unclean election, and records behind the mark may be new. Otherwise the log is taken to be recreated.
     mutating func goBack(_ index: Int32, in range: Range<Int64>) {
-        if !readMark(index, in: range) { beginAnew(index, at: range.lowerBound) }
+        partitions[index].range = nil
+        if !readMark(index, in: range, start: range.lowerBound) { beginAnew(index, at: range.lowerBound) }
     }
 
     /// False if there is no usable mark.
-    private mutating func readMark(_ index: Int32, in range: Range<Int64>) -> Bool {
+    private mutating func readMark(_ index: Int32, in range: Range<Int64>, start: Int64?) -> Bool {
         guard let secret = partitions[index].counts?.value.secret else { return false }
         let account = Self.nobody.withUnsafeBytes { secret.hash($0) }
         guard let mark = partitions[index].counts?.value.loadedState(of: account) else {
@@ -79,7 +79,7 @@ extension Shard where Ports: ~Copyable {
         (partitions[index].isHandedToConsumer, partitions[index].isStopped) = (true, false)
         // The position is unknown until the logs are compared: nothing may use it as the partition's beginning.
         partitions[index].hasPosition = false
-        partitions[index].state = .comparing(mark, until: now + Self.comparesFor)
+        partitions[index].state = .comparing(mark, start: start, until: now + Self.comparesFor)
         return true
     }
 
@@ -94,9 +94,10 @@ extension Shard where Ports: ~Copyable {
 
     /// The mark is nil if its record was not found.
     mutating func compared(_ index: Int32, _ mark: CountState?, isSame: Bool = false) {
+        guard case .comparing(_, let start, _) = partitions[index].state else { return }
         partitions[index].hasPosition = true
-        if let range = partitions[index].range {
-            guard let mark, isSame else { return beginAnew(index, at: range.lowerBound) }
+        if let start {
+            guard let mark, isSame else { return beginAnew(index, at: start) }
             return beginAnew(index, at: min(mark.offset + 1, partitions[index].ledger.next), mark: mark)
         }
         partitions[index].state = .restoring
