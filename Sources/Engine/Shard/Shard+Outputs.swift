@@ -29,16 +29,21 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func published(_ entry: UInt32) {
         hasUnsent = true
-        sequence &+= 1
-        entries[entry].sequence = sequence
-        entries[entry].state = .published
-        entries[entry].isUnanswered = true
+        awaitReport(of: entry)
         retries[entries[entry].destination == .deadLetters].published()
         if PlantedFault.isPlanted(.commitBeforeAcknowledgement) {
             _ = partitions[entries[entry].partition].ledger.complete(entries[entry].offset)
             isDirty = true
         }
         if settings.isTransactional { completeInTransaction(entry) }
+    }
+
+    /// An output that is sent again gets a new sequence number: it keeps its place in the order of sending.
+    private mutating func awaitReport(of entry: UInt32) {
+        sequence &+= 1
+        entries[entry].sequence = sequence
+        entries[entry].state = .published
+        entries[entry].isUnanswered = true
     }
 
     private mutating func hold(_ entry: UInt32, isSuspect: Bool) {
@@ -183,11 +188,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func sent(_ entry: UInt32, isLetter: Bool) {
         retries[isLetter].sent()
-        // With a new sequence number the output keeps its place in the order of sending.
-        entries[entry].state = .published
-        entries[entry].isUnanswered = true
-        sequence &+= 1
-        entries[entry].sequence = sequence
+        awaitReport(of: entry)
         guard settings.isTransactional else { return }
         // While an ordinary output is held, no message runs at all.
         if isLetter { order.putOff(behind: entry, since: entries[entry].wakeUp, to: now, &entries) }

@@ -29,23 +29,18 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func takeReplica() {
-        for news in Self.takeReplica(from: &ports, into: &restore) { ports.tell(news) }
+        var news: [ShardNews] = []
+        // Nothing wakes the thread for the rest of a batch.
+        restore.mayHaveMore = false
+        ports.takeReplica(limit: Self.restoringBatch) { event in
+            restore.mayHaveMore = true
+            if let told = restore.take(event) { news.append(told) }
+        }
+        for told in news { ports.tell(told) }
         for index in restore.anew {
             partitions[index].changelog.forget()
             if partitions[index].counts?.value.restart() == false { failDisk(of: index) }
         }
-    }
-
-    /// Returns the news to report.
-    private static func takeReplica(from ports: inout Ports, into restore: inout ChangelogRestore) -> [ShardNews] {
-        var news: [ShardNews] = []
-        // Nothing wakes the thread for the rest of a batch.
-        restore.mayHaveMore = false
-        ports.takeReplica(limit: restoringBatch) { event in
-            restore.mayHaveMore = true
-            if let told = restore.take(event) { news.append(told) }
-        }
-        return news
     }
 
     private mutating func applyRows() {
