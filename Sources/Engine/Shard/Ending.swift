@@ -119,8 +119,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func giveUpUnpublished() {
-        let all = 1...UInt32(entries.capacity)
-        let count = all.count { entries[$0].state != .free && !entries[$0].isUnanswered }
+        let count = entries.indices.count { entries[$0].state != .free && !entries[$0].isUnanswered }
         if count > 0 { ports.tell(.leftUnfinished(count)) }
         for index in partitions.indices where partitions[index].state != .gone { dropUnpublished(of: index) }
     }

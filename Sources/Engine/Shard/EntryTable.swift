@@ -96,6 +96,8 @@ struct EntryTable: ~Copyable {
         names.deallocate()
     }
 
+    var indices: ClosedRange<UInt32> { 1...UInt32(capacity) }
+
     @inline(__always)
     subscript(index: UInt32) -> Entry {
         unsafeAddress { UnsafePointer(entries + Int(index)) }
@@ -126,8 +128,8 @@ struct EntryTable: ~Copyable {
 
     /// Waiting messages count as taken that much later, because none could run since then.
     mutating func putOff(since: Instant, to now: Instant) {
-        for index in 1...capacity where entries[index].state == .waiting {
-            entries[index].putOff(since: since, to: now)
+        for index in indices where self[index].state == .waiting {
+            self[index].putOff(since: since, to: now)
         }
     }
 

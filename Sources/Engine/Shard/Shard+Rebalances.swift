@@ -131,7 +131,7 @@ extension Shard where Ports: ~Copyable {
     private func hasUnanswered(_ index: Int32) -> Bool {
         if partitions[index].changesUnanswered > 0 { return true }
         let epoch = partitions[index].epoch
-        return (1...UInt32(entries.capacity)).contains {
+        return entries.indices.contains {
             entries[$0].state != .free && entries[$0].partition == index && entries[$0].epoch == epoch
                 && entries[$0].isUnanswered
         }
@@ -201,7 +201,7 @@ extension Shard where Ports: ~Copyable {
             dropEntries(of: index)
             ids.append(partitions[index].id)
         }
-        for entry in 1...UInt32(entries.capacity) { letGo(of: entry) }
+        for entry in entries.indices { letGo(of: entry) }
         ports.forget(ids)
     }
 
@@ -214,8 +214,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func drop(_ index: Int32, withPublished: Bool) {
         order.removeWaiting(&entries, of: index)
         partitions[index].waiting = 0
-        for entry in 1...UInt32(entries.capacity)
-        where entries[entry].state != .free && entries[entry].partition == index {
+        for entry in entries.indices where entries[entry].state != .free && entries[entry].partition == index {
             if entries[entry].isUnanswered {
                 // Its report is still to come.
                 if withPublished { entries[entry].state = .published }
