@@ -16,15 +16,23 @@ package final class CountFile: CountDisk {
         case failed(StoreError)
     }
 
+    private enum State {
+        case absent
+        /// It could not be opened: its content is unknown.
+        case unopened
+        case open
+        /// Damage was found since it was opened.
+        case damaged
+    }
+
     package let path: String
     /// What the file is a copy of.
     private let identity: String
-    /// Nil if there is no file yet, or if it could not be opened and its content is unknown.
+    private var state = State.absent
+    /// Nil while the file is absent or unopened.
     private var connection: CountConnection?
     private let descriptors: CountDescriptors
     private var lease: CountDescriptors.Lease?
-    private var isAbsent = true
-    private var isDamaged = false
     private var news: [News] = []
     /// Held while a file is opened, made or removed: several shards of this process may do that to one partition's
     /// file, if a shard has lost the partition and does not know it.
@@ -44,8 +52,8 @@ package final class CountFile: CountDisk {
     }
 
     private func open() {
-        isAbsent = access(path, F_OK) != 0 && errno == ENOENT
-        if isAbsent { return }
+        if access(path, F_OK) != 0, errno == ENOENT { return }
+        state = .unopened
         do throws(StoreError) {
             do throws(StoreError) {
                 try connect()
@@ -56,7 +64,7 @@ package final class CountFile: CountDisk {
                 // Not even its owner can be written into it. Its content is in the changelog too.
                 report(error)
                 try AsideFile.remove(path)
-                isAbsent = true
+                state = .absent
             }
         } catch {
             report(error)
@@ -70,13 +78,13 @@ package final class CountFile: CountDisk {
     }
 
     package func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
-        isAbsent || perform { () throws(StoreError) in try connection?.read(accounts, body) }
+        state == .absent || perform { () throws(StoreError) in try connection?.read(accounts, body) }
     }
 
     package func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool {
         let position = position ?? self.position
         let highest = rows.reduce(highest) { highest, row in max(row.state, highest ?? row.state) }
-        if isAbsent, !make() { return false }
+        if state == .absent, !make() { return false }
         let isWritten = perform { () throws(StoreError) in
             try connection?.write(rows, at: position, highest: highest)
         }
@@ -87,15 +95,14 @@ package final class CountFile: CountDisk {
     package func clear() -> Bool {
         Self.names.withLock { _ in
             do throws(StoreError) {
-                if isDamaged {
-                    try setAside("damaged")
-                } else if !isAbsent {
-                    try remove()
+                switch state {
+                case .absent: break
+                case .unopened, .open: try remove()
+                case .damaged: try setAside("damaged")
                 }
-                (position, highest) = (nil, nil)
+                (state, position, highest) = (.absent, nil, nil)
                 connection = nil
                 lease = nil
-                (isDamaged, isAbsent) = (false, true)
                 return true
             } catch {
                 report(error)
@@ -117,7 +124,6 @@ package final class CountFile: CountDisk {
                 report(error)
                 return false
             }
-            isAbsent = false
             return true
         }
     }
@@ -130,13 +136,13 @@ package final class CountFile: CountDisk {
     }
 
     private func perform(_ body: () throws(StoreError) -> Void) -> Bool {
-        if isDamaged || connection == nil { return false }
+        guard state == .open else { return false }
         do throws(StoreError) {
             try body()
             return true
         } catch {
             report(error)
-            if error.isDamage { isDamaged = true }
+            if error.isDamage { state = .damaged }
             return false
         }
     }
@@ -155,6 +161,7 @@ package final class CountFile: CountDisk {
         (position, highest) = (opened.position, opened.highest)
         connection = consume opened
         self.lease = lease
+        state = .open
     }
 
     private func setAside(_ reason: String) throws(StoreError) {
