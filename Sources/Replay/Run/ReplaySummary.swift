@@ -27,30 +27,26 @@ package struct ReplaySummary: Sendable, Encodable {
     package private(set) var new = 0
     package private(set) var missing = 0
     package private(set) var outcomes: [String: OutcomeCounts] = [:]
-    private var fieldsByName: [String: Field] = [:]
+    private var fieldsByName = FieldsByName()
     /// How many differences the page contains.
     var shown: Int?
 
     package var isSame: Bool { changed == 0 && new == 0 && missing == 0 }
 
     /// The most frequent first.
-    package var fields: [Field] {
-        fieldsByName.values.sorted { ($1.count, $0.name) < ($0.count, $1.name) }
+    package var fields: [Field] { fieldsByName.sorted }
+
+    private enum CodingKeys: String, CodingKey {
+        case records, same, changed, new, missing, outcomes, fieldsByName = "fields", shown
     }
 
-    private enum CodingKeys: CodingKey { case records, same, changed, new, missing, outcomes, fields, shown }
+    /// Encoded in the order of reports.
+    private struct FieldsByName: Encodable {
+        var all: [String: Field] = [:]
 
-    /// As in reports: `fields` in their order, without examples.
-    package func encode(to encoder: any Encoder) throws {
-        var object = encoder.container(keyedBy: CodingKeys.self)
-        try object.encode(records, forKey: .records)
-        try object.encode(same, forKey: .same)
-        try object.encode(changed, forKey: .changed)
-        try object.encode(new, forKey: .new)
-        try object.encode(missing, forKey: .missing)
-        try object.encode(outcomes, forKey: .outcomes)
-        try object.encode(fields, forKey: .fields)
-        try object.encodeIfPresent(shown, forKey: .shown)
+        var sorted: [Field] { all.values.sorted { ($1.count, $0.name) < ($0.count, $1.name) } }
+
+        func encode(to encoder: any Encoder) throws { try sorted.encode(to: encoder) }
     }
 
     mutating func add(_ replayed: ReplayLane.Replayed) {
@@ -73,14 +69,14 @@ package struct ReplaySummary: Sendable, Encodable {
         case .missing: missing += 1
         }
         for field in change.fields {
-            let isKnown = fieldsByName[field.field] != nil || fieldsByName.count < Self.fields
+            let isKnown = fieldsByName.all[field.field] != nil || fieldsByName.all.count < Self.fields
             let name = isKnown ? field.field : Self.others
-            var entry = fieldsByName[name] ?? Field(name: name)
+            var entry = fieldsByName.all[name] ?? Field(name: name)
             entry.count += 1
             if entry.examples.count < Self.examples {
                 entry.examples.append((change.source, field))
             }
-            fieldsByName[name] = entry
+            fieldsByName.all[name] = entry
         }
     }
 }
