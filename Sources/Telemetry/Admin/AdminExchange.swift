@@ -2,7 +2,7 @@ import CPushmillMicrohttpd
 import Glibc
 
 /// One request until it is answered.
-final class Exchange {
+final class AdminExchange {
     fileprivate var body: [UInt8] = []
 
     fileprivate func request(_ connection: OpaquePointer, method: String, path: String) -> AdminRequest {
@@ -29,12 +29,12 @@ func handleRequest(
     guard let context, let connection, let url, let method, let pieceSize, let slot else { return .NO }
     let loop = Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue()
     guard let known = slot.pointee else {
-        slot.pointee = Unmanaged.passRetained(Exchange()).toOpaque()
+        slot.pointee = Unmanaged.passRetained(AdminExchange()).toOpaque()
         let length = values(.HEADER_KIND, of: connection).first { $0.name.lowercased() == "content-length" }
         guard let length, UInt64(length.value) ?? .max > UInt64(loop.limits.bodyBytes) else { return .YES }
         return loop.send(.text(status: 413, "The body is too large.\n"), to: connection)
     }
-    let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
+    let exchange = Unmanaged<AdminExchange>.fromOpaque(known).takeUnretainedValue()
     if pieceSize.pointee > 0 {
         guard exchange.body.count + pieceSize.pointee <= loop.limits.bodyBytes else { return .NO }
         exchange.body += UnsafeRawBufferPointer(start: piece, count: pieceSize.pointee)
@@ -53,7 +53,7 @@ func completeRequest(
     guard let context, let connection, let slot, let known = slot.pointee else { return }
     Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue().begin(.asking, of: connection)
     slot.pointee = nil
-    Unmanaged<Exchange>.fromOpaque(known).release()
+    Unmanaged<AdminExchange>.fromOpaque(known).release()
 }
 
 /// All names and values of a kind, in order. A name without a value has an empty one.
