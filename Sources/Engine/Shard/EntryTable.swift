@@ -108,22 +108,22 @@ struct EntryTable: ~Copyable {
     mutating func insert(bytes: Int) -> UInt32 {
         let index = firstFree
         guard index != 0 else { return 0 }
-        firstFree = entries[Int(index)].next
-        let generation = entries[Int(index)].generation
-        entries[Int(index)] = Entry()
-        entries[Int(index)].generation = generation
-        entries[Int(index)].state = .waiting
-        entries[Int(index)].byteCount = Int32(clamping: bytes)
+        firstFree = self[index].next
+        var entry = Entry()
+        entry.generation = self[index].generation
+        entry.state = .waiting
+        entry.byteCount = Int32(clamping: bytes)
+        self[index] = entry
         count += 1
-        byteCount += Int(entries[Int(index)].byteCount)
+        byteCount += Int(entry.byteCount)
         return index
     }
 
     /// Adds to the bytes that the entry takes.
     mutating func add(bytes: Int, to index: UInt32) {
-        let before = entries[Int(index)].byteCount
-        entries[Int(index)].byteCount = Int32(clamping: Int(before) + bytes)
-        byteCount += Int(entries[Int(index)].byteCount - before)
+        let before = self[index].byteCount
+        self[index].byteCount = Int32(clamping: Int(before) + bytes)
+        byteCount += Int(self[index].byteCount - before)
     }
 
     /// Waiting messages count as taken that much later, because none could run since then.
@@ -134,13 +134,13 @@ struct EntryTable: ~Copyable {
     }
 
     mutating func remove(_ index: UInt32) {
-        precondition(entries[Int(index)].state != .free, "an entry is freed once")
+        precondition(self[index].state != .free, "an entry is freed once")
         if !longNames.isEmpty { longNames[index] = nil }
-        byteCount -= Int(entries[Int(index)].byteCount)
+        byteCount -= Int(self[index].byteCount)
         count -= 1
-        entries[Int(index)].state = .free
-        entries[Int(index)].generation &+= 1
-        entries[Int(index)].next = firstFree
+        self[index].state = .free
+        self[index].generation &+= 1
+        self[index].next = firstFree
         firstFree = index
     }
 
@@ -148,14 +148,14 @@ struct EntryTable: ~Copyable {
 
     /// The tag that travels with the entry's output. Never 0.
     func tag(of index: UInt32) -> UInt64 {
-        UInt64(entries[Int(index)].generation & 0x7FFF_FFFF) << 32 | UInt64(index)
+        UInt64(self[index].generation & 0x7FFF_FFFF) << 32 | UInt64(index)
     }
 
     /// nil if the entry has been freed since.
     func index(ofTag tag: UInt64) -> UInt32? {
         let index = UInt32(truncatingIfNeeded: tag)
-        guard index > 0, Int(index) <= capacity, entries[Int(index)].state != .free,
-            UInt32(truncatingIfNeeded: tag >> 32) == entries[Int(index)].generation & 0x7FFF_FFFF
+        guard index > 0, Int(index) <= capacity, self[index].state != .free,
+            UInt32(truncatingIfNeeded: tag >> 32) == self[index].generation & 0x7FFF_FFFF
         else { return nil }
         return index
     }

@@ -18,6 +18,8 @@ struct Revocation {
     var phase = Phase.draining
     /// When the phase ends at the latest.
     var deadline: Instant
+
+    mutating func enter(_ phase: Phase, until deadline: Instant) { (self.phase, self.deadline) = (phase, deadline) }
 }
 
 /// Events of the group: partitions are assigned, drained and given back.
@@ -145,7 +147,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     mutating func advanceRevocation() {
-        guard var open = revocation else { return }
+        guard let open = revocation else { return }
         switch open.phase {
         case .draining:
             let unfinished = open.partitions.reduce(0) { $0 + partitions[$1].unfinished }
@@ -154,15 +156,11 @@ extension Shard where Ports: ~Copyable {
                 ports.tell(.drainTooLong(unfinished: unfinished))
                 for index in open.partitions { dropUnpublished(of: index) }
             }
-            open.phase = .answering
-            open.deadline = now + Self.commitBound
-            revocation = open
+            revocation?.enter(.answering, until: now + Self.commitBound)
             advanceRevocation()
         case .answering:
             guard now >= open.deadline || open.partitions.allSatisfy({ partitions[$0].isDrained }) else { return }
-            open.phase = .committing(checkpoint.want())
-            open.deadline = now + Self.commitBound
-            revocation = open
+            revocation?.enter(.committing(checkpoint.want()), until: now + Self.commitBound)
         case .committing(let number):
             guard hasCommitted(number) || now >= open.deadline else { return }
             revocation = nil
