@@ -146,10 +146,13 @@ struct PartitionCountsModelTests {
         _ = counts.change(account(1), to: CountState(count: 3, incarnation: 1, offset: 3), by: 1)
         counts.stored(account(1), CountState(count: 3, incarnation: 1, offset: 3))
         _ = counts.writeBehind(at: position(5))
+        let isRestored = counts.restore([(account(1), CountState(count: 2, offset: 2))], at: position(6)) { _ in [1] }
+        #expect(isRestored)
         for isFailing in [true, false] {
             disk.isFailing = isFailing
             let (isDone, highest, found) = (counts.restart(), counts.highest, counts.state(of: account(1)))
             expect(isDone, is: !isFailing)
+            expect(counts.stale[account(1)]?.key, is: (isDone ? nil : [1]))
             #expect((highest == nil) == isDone && (found == nil) == isDone && disk.rows.isEmpty == isDone)
         }
     }
