@@ -8,12 +8,13 @@ internal import Synchronization
 final class JoinWatch: Sendable {
     /// The `joinsSince` time; 0 if the member is not joining.
     private let begun = Atomic<UInt64>(0)
-    private let hasAsked = Atomic<Bool>(false)
+    /// When the client last asked to join, in nanoseconds of the monotonic clock; 0 for never.
+    private let asked = Atomic<UInt64>(0)
     /// The `mayJoinUntil` time.
     private let uncertainUntil = Atomic<UInt64>(0)
 
     /// The client has asked to join at least once.
-    var hasBegun: Bool { hasAsked.load(ordering: .acquiring) }
+    var hasBegun: Bool { asked.load(ordering: .acquiring) != 0 }
 
     var isJoining: Bool { begun.load(ordering: .acquiring) != 0 }
 
@@ -30,15 +31,23 @@ final class JoinWatch: Sendable {
     /// Two threads of librdkafka pass the request on, which takes some 0.1 ms, and more on a busy machine.
     private static let handover: UInt64 = 10_000_000
 
+    /// A join that soon after the last one is put off until librdkafka's main thread next wakes up, for any answer
+    /// (`rkcg_join_intvl`).
+    private static let backoff: UInt64 = 1_100_000_000
+
     func noteAnswer(_ key: Int16, at now: @autoclosure () -> UInt64) {
-        guard key == Self.heartbeat || key == Self.metadata else { return }
-        uncertainUntil.store(now() + Self.handover, ordering: .releasing)
+        guard key != Self.fetch else { return }
+        let now = now()
+        let isPutOff = now < asked.load(ordering: .acquiring) &+ Self.backoff
+        guard key == Self.heartbeat || key == Self.metadata || isPutOff else { return }
+        uncertainUntil.store(now &+ Self.handover, ordering: .releasing)
     }
 
     fileprivate func noteRequest(_ key: Int16) {
         guard key == Self.joinGroup else { return }
-        hasAsked.store(true, ordering: .releasing)
-        expect(since: Self.now)
+        let now = Self.now
+        asked.store(now, ordering: .releasing)
+        expect(since: now)
     }
 
     /// A join request is about to be sent: the broker's thread would note it too late.
@@ -55,6 +64,7 @@ final class JoinWatch: Sendable {
     /// The member was told the result. False if it has not joined since the previous result.
     func end() -> Bool { begun.exchange(0, ordering: .acquiringAndReleasing) != 0 }
 
+    private static let fetch: Int16 = 1
     private static let metadata: Int16 = 3
     private static let joinGroup: Int16 = 11
     private static let heartbeat: Int16 = 12
