@@ -182,6 +182,7 @@ extension KafkaPorts {
 
     mutating func takeReports(into reports: inout [OutputReport<HeldOutput>]) {
         let wallClock = wallClock
+        var (isAnswered, isReturned) = (false, false)
         producer.takeReports { [facts] delivery in
             guard let returned = delivery.returned, let failure = delivery.failure else {
                 reports.append(OutputReport(tag: delivery.tag, offset: delivery.offset))
@@ -189,23 +190,36 @@ extension KafkaPorts {
             }
             // A count change belongs to no entry and has no facts.
             let held = EntryTable.change(ofTag: delivery.tag) == nil ? facts[Int(delivery.tag & Self.entryMask)] : nil
+            if held?.verdict?.destination == .output {
+                if case .refused = failure { isAnswered = true }
+                if case .unavailable = failure { isReturned = true }
+            }
             reports.append(
                 OutputReport(
                     tag: delivery.tag, failure: failure,
                     returned: held.map { HeldOutput(record: returned, facts: $0) }))
         }
-        let isAnswered = !reports.isEmpty || producer.outstanding == 0
-        if isAnswered, !turnedAway.contains(topics.output) { lastAnswer = now }
         for report in reports where report.failure == nil && EntryTable.change(ofTag: report.tag) == nil {
             let facts = facts[Int(report.tag & Self.entryMask)]
             guard let verdict = facts.verdict else { continue }
+            if verdict.destination == .output { isAnswered = true }
             if let reason = verdict.reason { counters.deadLetters[reason.rawValue].add() }
             counters.published[verdict.outcome.rawValue].add()
             guard facts.timestamp > 0 else { continue }
             // The timestamp may be anything, even some thousand years ahead: overflow must not trap.
             counters.endToEndSeconds.observe(nanoseconds: max(0, wallClock &- facts.timestamp) &* 1_000_000)
         }
+        if isAnswered {
+            awaitedUntil = .past
+        } else if isReturned || now < awaitedUntil && producer.outstanding > 0 {
+            awaitedUntil = now.advanced(nanoseconds: Self.answerPatience)
+        }
+        let isAny = now >= awaitedUntil && (!reports.isEmpty || producer.outstanding == 0)
+        if isAnswered || isAny, !turnedAway.contains(topics.output) { lastAnswer = now }
     }
+
+    /// Something is on its way, or an output came back a moment ago and will be sent again.
+    var awaitsAnswer: Bool { producer.outstanding > 0 || now < awaitedUntil }
 
     mutating func purge(all: Bool) { producer.purge(all: all) }
 

@@ -43,6 +43,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var stuckSince: Instant?
     /// When something was last acknowledged, or no answer was awaited.
     var lastAnswer = Instant.past
+    /// An output came back unstored: until then only the answer to another one counts.
+    var awaitedUntil = Instant.past
 
     // The chain: see KafkaPorts+Chain.
     var current = Delivery()

@@ -135,7 +135,7 @@ extension Shard where Ports: ~Copyable {
 
 extension KafkaPorts {
     /// Nanoseconds without an answer to any output or to a transaction step, after which readiness says so.
-    private static let answerPatience: UInt64 = 5_000_000_000
+    static let answerPatience: UInt64 = 5_000_000_000
     /// Allowed beyond the session timeout of a dead member and the drain of one that gives partitions back.
     private static let groupPatience = Duration.seconds(10)
 
@@ -148,7 +148,7 @@ extension KafkaPorts {
     func addClients(to figures: inout ShardFigures) {
         figures.hasJoined = hasJoined
         figures.isGroupLate = isGroupLate
-        let isWaiting = producer.outstanding > 0 || !figures.canPublish
+        let isWaiting = awaitsAnswer || !figures.canPublish
         let isStuck = stuckSince.map { now.nanoseconds(since: $0) >= Self.answerPatience } ?? false
         figures.isAnswered = !isStuck && (!isWaiting || now.nanoseconds(since: lastAnswer) < Self.answerPatience)
         figures.restoreLeft = reader?.left ?? 0

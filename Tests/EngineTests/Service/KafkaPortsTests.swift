@@ -237,6 +237,24 @@ struct KafkaPortsTests {
         #expect(answers.first == true && answers.last == false)
     }
 
+    @Test("An output that comes back unstored is no answer, one that is stored is")
+    func returnedOutput() throws {
+        let peer = try ServicePeer(producer: [("message.timeout.ms", "500")])
+        var ports = try ports(of: peer)
+        var isStored = false
+        for attempt in 0..<60 where !isStored {
+            peer.setLeader(of: "out", broker: attempt == 0 ? -1 : 1)
+            let message = try begin(3, by: &ports, peer)
+            defer { ports.release(message) }
+            expectEqual(ports.publish(tag: Self.tag), .queued)
+            isStored = try report(by: &ports, peer).failure == nil
+            var figures = ShardFigures()
+            ports.addClients(to: &figures)
+            #expect(figures.isAnswered == isStored && !(isStored && attempt == 0))
+        }
+        #expect(isStored)
+    }
+
     @Test("A held output is counted by its own outcome, whatever its entry was before")
     func heldFacts() throws {
         var ports = try ports()
