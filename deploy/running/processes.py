@@ -29,11 +29,11 @@ class Broken(Exception):
     """A promise that was not kept, and nothing more can be seen of the others."""
 
 
-def wait(what, condition, pause=0.05):
-    end = time.monotonic() + PATIENCE
+def wait(what, condition, pause=0.05, patience=PATIENCE):
+    end = time.monotonic() + patience
     while not condition():
         if time.monotonic() > end:
-            raise Broken(f"waited {PATIENCE} s for {what}")
+            raise Broken(f"waited {patience} s for {what}")
         time.sleep(pause)
 
 

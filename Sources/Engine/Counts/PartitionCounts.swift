@@ -25,8 +25,9 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// States acknowledged but not yet on disk, of accounts in memory; an account's later state follows an earlier one.
     private var rows: [Row] = []
     private var rowsToCompact = fewestToCompact
-    /// The rows being written, sorted, one per account. The first `written` are done.
+    /// The rows being written, sorted, one per account. Once they are on disk, the first `written` are marked so.
     private var writing: [Row] = []
+    private var isOnDisk = false
     private var written = 0
     private var writingPosition: RecordPosition?
     /// How many rows a full disk has refused during a restore.
@@ -178,9 +179,18 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// Rows that wait to be written behind. An account that was stored several times may count as often.
     package var pendingRows: Int { rows.count + writing.count - written }
 
-    /// Writes up to `most` pending rows per call, in one disk transaction. The last call of a round also writes the
-    /// position given to the first; nil keeps the disk's position. False if the write failed: nothing is lost, and the
-    /// caller tries again.
+    /// The disk makes its file anew for the pending rows. They are a good part of it, or have waited long; for a large
+    /// file longer, so that a partition with few events writes at most 100 kB a second. The next owner reads what is
+    /// not written from the changelog.
+    package func isWorthWriting(waited: Duration) -> Bool {
+        guard pendingRows > 0 else { return false }
+        return isWritingBehind || pendingRows >= disk.rowCount / 32
+            || waited >= .seconds(10) + .microseconds(10 * MemoryLayout<Row>.stride * disk.rowCount)
+    }
+
+    /// Writes the pending rows, all at once or not at all, in rounds of several calls: each takes the time of `most` rows
+    /// of the disk. A round writes the position given to its first call; nil keeps the disk's position. False if the
+    /// write failed: nothing is lost, and the caller tries again.
     package mutating func writeBehind(_ most: Int = .max, at position: RecordPosition?) -> Bool {
         if most == .max { takeBackRows() }
         if writing.isEmpty {
@@ -191,12 +201,16 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             writingPosition = position
             rowsToCompact = Self.fewestToCompact
         }
-        let piece = Array(writing[written...].prefix(most))
-        let isLast = written + piece.count == writing.count
-        guard disk.write(piece, at: isLast ? writingPosition : nil) else {
-            takeBackRows()
-            return false
+        if !isOnDisk {
+            switch disk.write(writing, at: writingPosition, most: most) {
+            case .failed:
+                takeBackRows()
+                return false
+            case .begun: return true
+            case .written: isOnDisk = true
+            }
         }
+        let piece = writing[written...].prefix(most)
         for row in piece {
             filter?.add(row.account)
             // If any rows wait, a later state of this account may be among them.
@@ -204,22 +218,22 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             table[cell].flags.remove(.pending)
         }
         written += piece.count
-        guard isLast else { return true }
+        guard written == writing.count else { return true }
         if filter?.isFull ?? false { filter = nil }
         writing.removeAll(keepingCapacity: writing.capacity <= Self.keptCapacity)
-        written = 0
+        (written, isOnDisk) = (0, false)
         rowsRefused = 0
         return true
     }
 
-    /// A round is under way: some of its rows are written and others are not.
+    /// A round is under way.
     package var isWritingBehind: Bool { !writing.isEmpty }
 
     private mutating func takeBackRows() {
-        guard !writing.isEmpty else { return }
+        disk.giveUpWriting()
         rows.insert(contentsOf: writing[written...], at: 0)
         writing = []
-        written = 0
+        (written, isOnDisk) = (0, false)
     }
 
     /// Sorts the rows and keeps each account's latest, the last of equal ones. There are never more than twice as many
@@ -263,7 +277,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride, rowsRefused * 2),
             !writeBehind(at: restored)
         {
-            if disk.isTaken { return false }
             // The rows stay in memory, as later counts do.
             rowsRefused = rows.count
         }
@@ -295,7 +308,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         guard disk.clear() else { return false }
         table = CountTable()
         (wanted, rows, undo) = ([], [], [])
-        (writing, written) = ([], 0)
+        (writing, written, isOnDisk) = ([], 0, false)
         (highest, restored, stale) = (nil, nil, [:])
         rowsRefused = 0
         filter = nil

@@ -64,6 +64,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var counts: Box<PartitionCounts<Ports.Disk>>?
     /// The counts have been restored completely.
     var isRestored = false
+    /// When rows were last written to the disk.
+    var writtenAt = Instant.past
     var incarnation: UInt32 = 0
     /// The highest count of a log that seems to be recreated: the group is asked once more before that is believed.
     var suspected: CountState?
@@ -129,12 +131,28 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         changelog.endRereads()
     }
 
-    /// Writes up to `most` rows that the changelog has to the disk. False if that failed; nothing is lost then.
+    /// Rows that the changelog has and the disk has not.
+    var pendingRows: Int {
+        mutating get { isRestored ? counts?.value.pendingRows ?? 0 : 0 }
+    }
+
+    mutating func isWorthWriting(_ now: Instant) -> Bool {
+        guard isRestored else { return false }
+        return counts?.value.isWorthWriting(waited: .nanoseconds(now.nanoseconds(since: writtenAt))) ?? false
+    }
+
+    /// Writes the rows that the changelog has to the disk, or goes on with that for up to `most` rows of the disk. False
+    /// if that failed; nothing is lost then.
     mutating func writeBehind(_ most: Int = .max) -> Bool {
         guard isRestored else { return true }
         // With rewrites pending no position is written: a reader that starts there would miss the stale records.
         let end = changes.rewrites == 0 ? changelog.end : nil
         return counts?.value.writeBehind(most, at: end) ?? true
+    }
+
+    /// Writes the last rows before the partition is given up, if that is worth it.
+    mutating func writeLast() {
+        if pendingRows == 0 || counts?.value.isWorthWriting(waited: .zero) ?? false { _ = writeBehind() }
     }
 
     /// Goes back to the last commit.

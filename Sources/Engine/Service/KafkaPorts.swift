@@ -270,11 +270,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
                 environment.log.warning(
                     "a file of badge counts was set aside: restoring the counts from the changelog",
                     environment.counting + [.path(path), .error(text: reason)])
-            case .taken:
-                // Not another process: that would have had to open the state first.
-                environment.log.info(
-                    "another shard has the file of a partition's counts: the group moved the partition",
-                    environment.counting + [.partition(partition.partition)])
             case .failed(let error):
                 environment.log.error(
                     "cannot use a file of badge counts",

@@ -140,7 +140,7 @@ extension Shard where Ports: ~Copyable {
         // Changes in the producer's queue would be stored after the next owner's, and count as the latest.
         if changesUnanswered > 0 { ports.purge(all: false) }
         for index in partitions.indices where partitions[index].counts != nil {
-            _ = partitions[index].writeBehind()
+            partitions[index].writeLast()
         }
         // An open transaction would hold up the consumers of the outputs until it times out.
         if settings.isTransactional, checkpoint.isInitialized {

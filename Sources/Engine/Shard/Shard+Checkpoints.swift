@@ -4,13 +4,12 @@ import PushmillStores
 
 /// Checkpoints: performs the actions of the state machine `Checkpoint`.
 extension Shard where Ports: ~Copyable {
-    /// How long stored counts wait for the disk at most: the more rows are written at once, the fewer pages each costs.
+    /// How long stored counts wait for the disk at least, unless there are many.
     static var writeBehindInterval: Duration { .seconds(10) }
     /// After this many rows no other partition is written before the next batch of messages.
     private static var writeBehindRows: Int { 256 }
-    /// Rows of one partition written at once: messages wait some 4 ms. With fewer, a round would last so long that much
-    /// more of the changelog must be read after a kill.
-    private static var writeBehindPiece: Int { 1024 }
+    /// Rows of one partition's file written at once: messages wait some 1 ms.
+    private static var writeBehindPiece: Int { 16_384 }
     private static var recommitDelay: Duration { .seconds(5) }
 
     mutating func advanceCheckpoint() {
@@ -182,8 +181,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     mutating func failDisk(of index: Int32) {
-        // Nothing has failed if another shard has taken the file.
-        if partitions[index].counts?.value.disk.isTaken == false { ports.tell(.diskFailed(partitions[index].id)) }
+        ports.tell(.diskFailed(partitions[index].id))
         // An unreadable file is started from scratch.
         _ = partitions[index].counts?.value.restart()
         restoreAgain(index, after: .seconds(1))
@@ -194,12 +192,12 @@ extension Shard where Ports: ~Copyable {
         var written = 0
         while written < Self.writeBehindRows, writeBehindCursor < partitions.count {
             let index = Int32(writeBehindCursor)
-            guard hasRowsToWrite(index) else {
+            guard partitions[index].isWorthWriting(now) else {
                 writeBehindCursor += 1
                 continue
             }
             // Each file costs about as much as this many rows.
-            written += 32 + (partitions[index].counts?.value.pendingRows ?? 0)
+            written += 32 + partitions[index].pendingRows
             writeBehind(index)
             if partitions[index].counts?.value.isWritingBehind != true { writeBehindCursor += 1 }
         }
@@ -207,19 +205,13 @@ extension Shard where Ports: ~Copyable {
         writeBehindCursor = 0
         writeBehindDue = .never
         storedSinceWriting = 0
-        for index in partitions.indices where hasRowsToWrite(index) { writeBehindDue = now + Self.writeBehindInterval }
-    }
-
-    private mutating func writeBehind(_ index: Int32) {
-        guard !partitions[index].writeBehind(Self.writeBehindPiece) else { return }
-        if partitions[index].counts?.value.disk.isTaken ?? false {
-            failDisk(of: index)
-        } else {
-            ports.tell(.diskFailed(partitions[index].id))
+        for index in partitions.indices where partitions[index].pendingRows > 0 {
+            writeBehindDue = now + Self.writeBehindInterval
         }
     }
 
-    private mutating func hasRowsToWrite(_ index: Int32) -> Bool {
-        partitions[index].isRestored && partitions[index].counts?.value.pendingRows ?? 0 > 0
+    private mutating func writeBehind(_ index: Int32) {
+        if !partitions[index].writeBehind(Self.writeBehindPiece) { ports.tell(.diskFailed(partitions[index].id)) }
+        partitions[index].writtenAt = now
     }
 }

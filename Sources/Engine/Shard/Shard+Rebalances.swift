@@ -170,7 +170,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func giveBack(_ revocation: Revocation) {
         for index in revocation.partitions {
-            _ = partitions[index].writeBehind()
+            partitions[index].writeLast()
             dropPartition(index)
         }
         forgetRefusals(of: revocation.ids)

@@ -9,20 +9,27 @@ package protocol CountDisk: AnyObject {
     /// The highest of all states written since the file was begun, by incarnation and offset.
     var highest: CountState? { get }
 
-    /// Another owner has opened or made the file since: this one keeps nothing more.
-    var isTaken: Bool { get }
+    /// How many accounts the file has.
+    var rowCount: Int { get }
 
-    /// Calls `body` for each of the accounts that the file has, in their order, all in one transaction. False if the
-    /// file cannot be read.
+    /// Calls `body` for each of the accounts that the file has. They are sorted. False if the file cannot be read.
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool
 
-    /// Writes counts and position together or not at all. The accounts are sorted and unique. A nil position keeps the
-    /// previous one. False if that failed: the caller must try again, or clear the file.
-    func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool
+    /// Begins to write counts and position, together or not at all, or goes on for up to `most` rows of the file. The
+    /// accounts are sorted and unique, and the same in each call until all is written. A nil position keeps the
+    /// previous one. After a failure the caller must try again from the start, or clear the file.
+    func write(
+        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, most: Int
+    ) -> CountWrite
+
+    /// Gives up what `write` has begun.
+    func giveUpWriting()
 
     /// Forgets everything.
     func clear() -> Bool
 }
+
+package enum CountWrite { case written, begun, failed }
 
 /// An account that is counted: a hash of the changelog's key with the file's own secret. Tables rely on its bits being
 /// spread evenly.

@@ -1,71 +1,53 @@
 import Glibc
 import Synchronization
 
-/// The counts of one partition in a SQLite file. Used by one thread.
+/// The counts of one partition in a file. Used by one thread.
 ///
-/// A file of another cluster, changelog or version, or a damaged one, is set aside and a new one begun. If damage is
-/// found after opening, only `clear` does that: until then the file answers nothing, because what it had is missing. If
-/// the disk is too full to open a file, or no descriptor is left, the file is removed. The first write makes the file:
-/// of a thousand partitions that an instance is assigned, most may never have one.
+/// A file of another cluster, changelog or version, or a damaged one, is set aside. If damage is found after opening,
+/// only `clear` does that: until then the file answers nothing, because what it had is missing. Without a file that can
+/// be used there is none until the first write makes one: of a thousand partitions that an instance is assigned, most
+/// may never have one.
+///
+/// Another shard of this process may have the same partition, and not know yet that it has lost it. Each of them has a
+/// file of its own under the same name; the last one made stays, a copy of the changelog as good as the other.
 package final class CountFile: CountDisk {
     /// For the log.
     package enum News: Equatable, Sendable {
         case setAside(path: String, reason: String)
-        /// Another shard has opened it.
-        case taken
         case failed(StoreError)
-    }
-
-    private enum State {
-        case absent
-        /// It could not be opened: its content is unknown.
-        case unopened
-        case open
-        /// Damage was found since it was opened.
-        case damaged
     }
 
     package let path: String
     /// What the file is a copy of.
     private let identity: String
-    private var state = State.absent
-    /// Nil while the file is absent or unopened.
-    private var connection: CountConnection?
+    private var file: SortedCounts?
+    private var merge: CountMerge?
     private let descriptors: CountDescriptors
     private var lease: CountDescriptors.Lease?
+    private var isDamaged = false
     private var news: [News] = []
-    /// Held while a file is opened, made or removed: several shards of this process may do that to one partition's
-    /// file, if a shard has lost the partition and does not know it.
-    private static let names = Mutex(())
+    /// Distinguishes the files that this process is making.
+    private static let made = Atomic<Int>(0)
 
     package private(set) var secret = AccountSecret.random
-    package private(set) var position: RecordPosition?
-    package private(set) var highest: CountState?
-    package private(set) var isTaken = false
+    package var position: RecordPosition? { file?.trailer.position }
+    package var highest: CountState? { file?.trailer.highest }
+    package var rowCount: Int { file?.trailer.rowCount ?? 0 }
 
-    init(path: String, identity: String, _ descriptors: CountDescriptors) {
+    init(path: String, former: String, identity: String, _ descriptors: CountDescriptors) {
         self.path = path
         self.identity = identity
         self.descriptors = descriptors
-        Self.names.withLock { _ in open() }
-        secret = connection?.secret ?? secret
-    }
-
-    private func open() {
-        if access(path, F_OK) != 0, errno == ENOENT { return }
-        state = .unopened
         do throws(StoreError) {
-            do throws(StoreError) {
-                try connect()
-            } catch let error where error.isDamage {
-                try setAside("\(error)")
-                try connect()
-            } catch let error where error.isLack {
-                // Not even its owner can be written into it. Its content is in the changelog too.
-                report(error)
-                try AsideFile.remove(path)
-                state = .absent
-            }
+            if access(former, F_OK) == 0 { try setAside(former, "\(former): has the format of an earlier release") }
+            guard access(path, F_OK) == 0 || errno != ENOENT else { return }
+            guard let lease = descriptors.take() else { throw .unopened(path: path, error: EMFILE) }
+            let opened = try SortedCounts.open(path: path, identity: identity)
+            secret = opened.trailer.secret
+            file = opened
+            self.lease = lease
+        } catch let error where error.isDamage {
+            do throws(StoreError) { try setAside(path, "\(error)") } catch { report(error) }
         } catch {
             report(error)
         }
@@ -78,124 +60,112 @@ package final class CountFile: CountDisk {
     }
 
     package func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
-        state == .absent || perform { () throws(StoreError) in try connection?.read(accounts, body) }
+        perform { () throws(StoreError) in try file?.read(accounts, body) }
     }
 
-    package func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool {
-        let position = position ?? self.position
-        let highest = rows.reduce(highest) { highest, row in max(row.state, highest ?? row.state) }
-        if state == .absent, !make() { return false }
-        let isWritten = perform { () throws(StoreError) in
-            try connection?.write(rows, at: position, highest: highest)
+    package func write(
+        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, most: Int
+    ) -> CountWrite {
+        var isWritten = false
+        let isGood = perform { () throws(StoreError) in
+            isWritten = try write(rows, at: position ?? self.position, most)
         }
-        if isWritten { (self.position, self.highest) = (position, highest) }
-        return isWritten
+        if !isGood { merge = nil }
+        return !isGood ? .failed : isWritten ? .written : .begun
     }
 
-    package func clear() -> Bool {
-        Self.names.withLock { _ in
-            do throws(StoreError) {
-                switch state {
-                case .absent: break
-                case .unopened, .open: try remove()
-                case .damaged: try setAside("damaged")
-                }
-                (state, position, highest) = (.absent, nil, nil)
-                connection = nil
-                lease = nil
-                return true
-            } catch {
-                report(error)
-                return false
-            }
-        }
-    }
-
-    /// Makes the file if no other owner has made it meanwhile.
-    private func make() -> Bool {
-        Self.names.withLock { _ in
-            do throws(StoreError) {
-                guard access(path, F_OK) != 0 else { throw .inUse(path: path) }
-                // The copies may be lost at any time, and their folder with them.
-                if let slash = path.lastIndex(of: "/") { mkdir(String(path[..<slash]), 0o700) }
-                try connect()
-            } catch {
-                if error != .inUse(path: path) { try? AsideFile.remove(path) }
-                report(error)
-                return false
-            }
+    private func write(
+        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, _ most: Int
+    ) throws(StoreError) -> Bool {
+        if rows.isEmpty, merge == nil, file != nil {
+            try file?.move(to: position)
             return true
         }
+        if merge == nil { merge = try begin() }
+        guard try merge?.advance(file, rows, most: most) == true else { return false }
+        let highest = rows.reduce(highest) { highest, row in max(row.state, highest ?? row.state) }
+        file = try merge?.finish(identity: identity, secret: secret, position: position, highest: highest)
+        merge = nil
+        return true
     }
 
-    /// Only the owner removes the file, and only one that it has opened.
-    private func remove() throws(StoreError) {
-        guard let isOwner = try connection?.isOwner() else { throw .unopened(path: path, error: EBADF) }
-        guard isOwner else { throw .inUse(path: path) }
-        try AsideFile.remove(path)
+    private func begin() throws(StoreError) -> CountMerge {
+        if lease == nil { lease = descriptors.take() }
+        guard lease != nil else { throw .unopened(path: path, error: EMFILE) }
+        // The copies may be lost at any time, and their folder with them.
+        if let slash = path.lastIndex(of: "/") { mkdir(String(path[..<slash]), 0o700) }
+        let number = Self.made.add(1, ordering: .relaxed).newValue
+        return try CountMerge(path: path, temporary: "\(path)\(CountFolder.unfinished)\(number)")
+    }
+
+    package func giveUpWriting() { merge = nil }
+
+    package func clear() -> Bool {
+        merge = nil
+        do throws(StoreError) {
+            if isDamaged {
+                try setAside(path, "damaged")
+            } else if file != nil {
+                try AsideFile.remove(path)
+            }
+            file = nil
+            lease = nil
+            isDamaged = false
+            return true
+        } catch {
+            report(error)
+            return false
+        }
     }
 
     private func perform(_ body: () throws(StoreError) -> Void) -> Bool {
-        guard state == .open else { return false }
+        if isDamaged { return false }
         do throws(StoreError) {
             try body()
             return true
         } catch {
             report(error)
-            if error.isDamage { state = .damaged }
+            if error.isDamage { isDamaged = true }
             return false
         }
     }
 
     private func report(_ error: StoreError) {
-        var failure = News.failed(error)
-        if case .inUse = error { (isTaken, failure) = (true, .taken) }
-        if !news.contains(failure) { news.append(failure) }
+        if !news.contains(.failed(error)) { news.append(.failed(error)) }
     }
 
-    private func connect() throws(StoreError) {
-        // A log that is left over from another file would be taken for this one's.
-        if access(path, F_OK) != 0 { try AsideFile.remove(path) }
-        guard let lease = descriptors.take() else { throw .unopened(path: path, error: EMFILE) }
-        let opened = try CountConnection.open(path: path, identity: identity, secret: secret)
-        (position, highest) = (opened.position, opened.highest)
-        connection = consume opened
-        self.lease = lease
-        state = .open
-    }
-
-    private func setAside(_ reason: String) throws(StoreError) {
+    private func setAside(_ path: String, _ reason: String) throws(StoreError) {
         news.append(.setAside(path: try AsideFile.move(path), reason: reason))
     }
 }
 
-/// Connections to count files take three descriptors each, and at most three quarters of the process's: without one
-/// left, no broker could be connected to, and no probe answered.
+/// Count files take a descriptor each, one more while they are written, and at most three quarters of the process's:
+/// without one left, no broker could be connected to, and no probe answered.
 final class CountDescriptors: Sendable {
-    /// For one connection; destroying the lease gives it back.
+    /// For one file; destroying the lease gives it back.
     final class Lease {
         private let all: CountDescriptors
 
         fileprivate init(_ all: CountDescriptors) { self.all = all }
 
-        deinit { all.connections.subtract(1, ordering: .relaxed) }
+        deinit { all.files.subtract(1, ordering: .relaxed) }
     }
 
     private let most: Int
-    fileprivate let connections = Atomic<Int>(0)
+    fileprivate let files = Atomic<Int>(0)
 
-    init(mostConnections: Int? = nil) { most = mostConnections ?? Self.share }
+    init(mostFiles: Int? = nil) { most = mostFiles ?? Self.share }
 
     private static var share: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
-        return Int(clamping: limit.rlim_cur) / 4
+        return Int(clamping: limit.rlim_cur) / 4 * 3
     }
 
     /// nil if the limit is reached.
     func take() -> Lease? {
-        guard connections.add(1, ordering: .relaxed).newValue <= most else {
-            connections.subtract(1, ordering: .relaxed)
+        guard files.add(1, ordering: .relaxed).newValue <= most else {
+            files.subtract(1, ordering: .relaxed)
             return nil
         }
         return Lease(self)
@@ -212,30 +182,47 @@ package struct CountFolder: Sendable {
     /// Makes the folder if there is none. The files are copies of this changelog topic in the cluster with this
     /// identifier.
     package init(
-        path: String, cluster: String, changelog: String, mostConnections: Int? = nil
+        path: String, cluster: String, changelog: String, mostFiles: Int? = nil
     ) throws(StoreError) {
-        descriptors = CountDescriptors(mostConnections: mostConnections)
+        descriptors = CountDescriptors(mostFiles: mostFiles)
         self.path = path
         self.cluster = cluster
         self.changelog = changelog
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .unopened(path) }
+        try removeUnfinished()
     }
+
+    /// What a killed process has left behind.
+    private func removeUnfinished() throws(StoreError) {
+        guard let folder = opendir(path) else { throw .unopened(path) }
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.contains(Self.unfinished) { unlink("\(path)/\(name)") }
+        }
+    }
+
+    /// In the name of a file that is being made.
+    static let unfinished = ".counts-"
 
     /// The file of a partition. Never fails: a file that cannot be opened answers nothing until it is opened again.
     package func open(topic: String, partition: Int32) -> CountFile {
-        CountFile(
-            path: "\(path)/\(Self.fileName(topic, partition))",
+        let path = "\(path)/\(Self.fileName(topic, partition))"
+        return CountFile(
+            path: "\(path).counts", former: "\(path).sqlite",
             identity: "\(topic)-\(partition) by \(changelog) at the cluster \(cluster)", descriptors)
     }
 
     /// Kafka allows only letters, digits and `._-` in a topic's name. A name with other bytes, or a long one, is cut
-    /// and told apart by its hash: a file's name may have 255 bytes, with all that SQLite adds.
+    /// and told apart by its hash: a file's name may have 255 bytes, with what is added to it.
     static func fileName(_ topic: String, _ partition: Int32) -> String {
         let plain = topic.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
-        if plain.utf8.count == topic.utf8.count, plain.utf8.count <= 180 { return "\(topic)-\(partition).sqlite" }
+        if plain.utf8.count == topic.utf8.count, plain.utf8.count <= 180 { return "\(topic)-\(partition)" }
         let hash = Array(topic.utf8).withUnsafeBytes { AccountSecret(0, 0).hash($0) }
         let digits = String(hash.high, radix: 16)
         let zeros = String(repeating: "0", count: 16 - digits.count)
-        return "\(plain.prefix(160))%\(zeros)\(digits)-\(partition).sqlite"
+        return "\(plain.prefix(160))%\(zeros)\(digits)-\(partition)"
     }
 }

@@ -6,19 +6,15 @@ package struct Database: ~Copyable {
     package let path: String
     private let handle: OpaquePointer
 
-    /// Each of a thousand partitions has a connection, and most connections have a few pages.
-    private static let isPrepared: Void = pushmill_sqlite_take_pages_singly()
-
     /// Creates the file if it does not exist. Every commit is on disk when it returns (WAL, `synchronous=FULL`).
-    /// Writers of one file take turns: `patience` is how many milliseconds one waits for its turn.
-    package static func open(path: String, patience: Int32 = 10_000) throws(StoreError) -> Database {
+    /// Writers of one file take turns, and wait for theirs for up to ten seconds.
+    package static func open(path: String) throws(StoreError) -> Database {
         // Only the owner has access, whatever the umask; SQLite's files beside it get the same mode. Only a file that
         // does not exist yet is opened here: closing another one's descriptor would release SQLite's locks.
         let made = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         // SQLite itself creates a file without a name.
         guard made >= 0 || errno == EEXIST || path.isEmpty else { throw .unopened(path) }
         if made >= 0 { close(made) }
-        _ = isPrepared
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         let code = sqlite3_open_v2(path, &handle, flags, nil)
@@ -30,7 +26,7 @@ package struct Database: ~Copyable {
         }
         let database = Database(path: path, handle: handle)
         sqlite3_extended_result_codes(handle, 1)
-        sqlite3_busy_timeout(handle, patience)
+        sqlite3_busy_timeout(handle, 10_000)
         try database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
         return database
     }
@@ -218,17 +214,6 @@ extension StoreError {
         case .sqlite(_, let code, _, _):
             [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_MISMATCH, SQLITE_ERROR].contains(code & 0xff)
         case .inUse, .unopened, .unreadableLine: false
-        }
-    }
-
-    /// The file is fine: the disk has no room for what every opening writes, or the process has no descriptor left.
-    package var isLack: Bool {
-        switch self {
-        case .sqlite(_, let code, _, _):
-            // The last one is SQLITE_IOERR_SHMSIZE, a macro that Swift does not see.
-            [SQLITE_FULL, SQLITE_CANTOPEN].contains(code & 0xff) || code == SQLITE_IOERR | 19 << 8
-        case .unopened(_, let error): [EMFILE, ENFILE, ENOSPC].contains(error)
-        case .inUse, .newerSchema, .unreadableLine, .damaged: false
         }
     }
 }

@@ -11,7 +11,9 @@ final class MemoryDisk: CountDisk {
     var isFailing = false
     /// Reads succeed, and writes fail.
     var isFull = false
-    var isTaken = false
+    /// The rows that `write` has left to do.
+    private var left: Int?
+    var rowCount: Int { rows.count }
 
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
         reads += 1
@@ -23,9 +25,17 @@ final class MemoryDisk: CountDisk {
         return !isFailing
     }
 
-    func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool {
+    func write(
+        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, most: Int
+    ) -> CountWrite {
         precondition(zip(rows, rows.dropFirst()).allSatisfy { $0.account < $1.account }, "sorted, each once")
-        if isFailing || isFull || isTaken { return false }
+        if isFailing || isFull {
+            left = nil
+            return .failed
+        }
+        left = max(0, (left ?? self.rows.count + rows.count) - most)
+        guard left == 0 else { return .begun }
+        left = nil
         writes += 1
         for row in rows {
             self.rows[row.account] = row.state
@@ -33,11 +43,14 @@ final class MemoryDisk: CountDisk {
             highest = row.state
         }
         self.position = position ?? self.position
-        return true
+        return .written
     }
 
+    func giveUpWriting() { left = nil }
+
     func clear() -> Bool {
-        if isFailing || isTaken { return false }
+        if isFailing { return false }
+        left = nil
         (rows, position, highest) = ([:], nil, nil)
         return true
     }

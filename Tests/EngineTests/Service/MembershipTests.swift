@@ -66,11 +66,11 @@ struct MembershipTests {
     func countsAgain() throws {
         let folder = try TemporaryFolder()
         let counts = try CountFolder(
-            path: "\(folder.path)/counts", cluster: "c", changelog: "badges", mostConnections: 1)
+            path: "\(folder.path)/counts", cluster: "c", changelog: "badges", mostFiles: 1)
         var ports = try ports(counts: counts)
         let partition = TopicPartition("events", 0)
         let position = RecordPosition(partition: 0, offset: 9, timestamp: 1)
-        expect(ports.openDisk(partition).write([], at: position), is: true)
+        expect(ports.openDisk(partition).write([], at: position, most: .max), is: .written)
         expect(ports.openDisk(partition).position, is: position)
     }
 }

@@ -100,21 +100,4 @@ struct ShardDiskTests {
         shard.turn(after: .seconds(10))
         expect(disk.rows.count, is: 1)
     }
-
-    @Test("A disk that another owner has taken is opened again, and not reported as failed")
-    func diskTaken() throws {
-        let shard = Shard.counting()
-        shard.begin()
-        let disk = try #require(shard.ports.disks[partition])
-        shard.count()
-        shard.turn()
-        shard.acceptCommit()
-        disk.isTaken = true
-        expect(shard.callsOfTurn(after: .seconds(10)).told, is: [])
-        shard.ports.disks[partition] = nil
-        expect(shard.callsOfTurn(after: .seconds(1)), is: [.askCommitted([partition])])
-        shard.ports.events = [.committed([Shard.commit(1)])]
-        shard.turn()
-        #expect(shard.ports.disks[partition] != nil)
-    }
 }

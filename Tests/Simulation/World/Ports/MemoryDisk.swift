@@ -3,108 +3,95 @@ package import PushmillStores
 /// One partition's counts in a state folder. Everything written survives the process.
 package final class DiskFile {
     let number: UInt64
-    package var secret = AccountSecret(0, 0)
-    package var rows: [AccountHash: CountState] = [:]
-    package var position: RecordPosition?
-    package var highest: CountState?
-    /// Grows when a disk takes the file over: from then on earlier owners cannot write.
-    package var owner = 0
-    package var openings: UInt64 = 0
-    package var isThere = false
+    fileprivate(set) var content: Content?
+    fileprivate var openings: UInt64 = 0
     /// How many writes fail from now on.
     package var failures = 0
     /// The file before each of the last eight writes.
-    private var past: [Copy] = []
+    private var past: [Content?] = []
 
-    private struct Copy {
+    struct Content {
         let secret: AccountSecret
-        let rows: [AccountHash: CountState]
-        let position: RecordPosition?
-        let highest: CountState?
-        let isThere: Bool
+        var rows: [AccountHash: CountState] = [:]
+        var position: RecordPosition?
+        var highest: CountState?
     }
 
     package init(number: UInt64) { self.number = number }
 
-    fileprivate func keep() {
-        past.append(Copy(secret: secret, rows: rows, position: position, highest: highest, isThere: isThere))
+    package var rows: [AccountHash: CountState] { content?.rows ?? [:] }
+
+    fileprivate func replace(by content: Content?) {
+        past.append(self.content)
         if past.count > 8 { past.removeFirst() }
+        self.content = content
     }
 
-    /// Loses some of the last writes, which the machine had not brought to its disk yet.
+    /// Loses some of the last writes, which the machine had not brought to its disk yet, or the file.
     package func losePower(_ dice: inout Dice) {
         guard !past.isEmpty else { return }
-        let copy = past[dice.below(past.count)]
-        (secret, rows, position, highest) = (copy.secret, copy.rows, copy.position, copy.highest)
-        isThere = copy.isThere
+        content = past[dice.below(past.count)]
         past = []
     }
 }
 
-/// Like `CountFile`: the first write creates the file.
+/// Like `CountFile`: the first write creates the file, and each makes another one.
 package final class MemoryDisk: CountDisk {
     private let file: DiskFile
     private let isAlive: () -> Bool
-    private var owner = 0
+    /// The file that this disk has opened or made: another one may have made one since.
+    private var content: DiskFile.Content?
+    /// The rows that `write` has left to do.
+    private var left: Int?
     package let secret: AccountSecret
-    package private(set) var position: RecordPosition?
-    package private(set) var highest: CountState?
-    package private(set) var isTaken = false
+    package var position: RecordPosition? { content?.position }
+    package var highest: CountState? { content?.highest }
+    package var rowCount: Int { content?.rows.count ?? 0 }
 
     package init(_ file: DiskFile, isAlive: @escaping () -> Bool) {
         self.file = file
         self.isAlive = isAlive
         file.openings += 1
-        secret = file.isThere ? file.secret : AccountSecret(file.number, file.openings)
-        if file.isThere { own() }
-        (position, highest) = (file.position, file.highest)
-    }
-
-    private func own() {
-        file.owner += 1
-        file.isThere = true
-        file.secret = secret
-        owner = file.owner
+        content = file.content
+        secret = content?.secret ?? AccountSecret(file.number, file.openings)
     }
 
     package func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
-        guard owner > 0 else { return true }
-        guard file.secret == secret else { return false }
         for account in accounts {
-            if let state = file.rows[account] { body(account, state) }
+            if let state = content?.rows[account] { body(account, state) }
         }
         return true
     }
 
-    package func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool {
-        guard isAlive() else { return false }
-        guard file.failures == 0 else {
-            file.failures -= 1
-            return false
+    package func write(
+        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, most: Int
+    ) -> CountWrite {
+        guard isAlive(), file.failures == 0 else {
+            if isAlive() { file.failures -= 1 }
+            left = nil
+            return .failed
         }
-        guard takes() else { return false }
-        file.keep()
-        if owner == 0 { own() }
+        left = max(0, (left ?? rowCount + rows.count) - most)
+        guard left == 0 else { return .begun }
+        left = nil
+        var next = content ?? DiskFile.Content(secret: secret)
         for row in rows {
-            file.rows[row.account] = row.state
-            file.highest = max(file.highest ?? row.state, row.state)
+            next.rows[row.account] = row.state
+            next.highest = max(next.highest ?? row.state, row.state)
         }
-        file.position = position ?? self.position
-        (self.position, highest) = (file.position, file.highest)
-        return true
+        next.position = position ?? next.position
+        content = next
+        file.replace(by: next)
+        return .written
     }
+
+    package func giveUpWriting() { left = nil }
 
     package func clear() -> Bool {
-        guard isAlive(), takes() else { return false }
-        file.keep()
-        if owner > 0 { file.isThere = false }
-        (file.rows, file.position, file.highest) = ([:], nil, nil)
-        (owner, position, highest) = (0, nil, nil)
+        guard isAlive() else { return false }
+        left = nil
+        if content != nil { file.replace(by: nil) }
+        content = nil
         return true
-    }
-
-    private func takes() -> Bool {
-        isTaken = owner == 0 ? file.isThere : owner != file.owner
-        return !isTaken
     }
 }
