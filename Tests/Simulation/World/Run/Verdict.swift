@@ -200,7 +200,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         if cases[index].stored.count == 1, !cases[index].isCovered { exposed += 1 }
         checkTime(of: index)
         checkExposed()
-        guard !scenario.isExactlyOnce, cases[index].stored.count > 1 else { return }
+        guard !scenario.isExactlyOnce, cases[index].stored.count > 1, !cases[index].mayRepeat else { return }
         let begun = cases[index].firstBegun
         if !cases[index].isBegunByStranger, !troubles.contains(where: { $0 >= begun }) {
             found("event \(index) was published twice, and nothing had happened")
