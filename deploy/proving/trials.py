@@ -1,5 +1,5 @@
 """The trials."""
-import bisect, collections, datetime, json, math, re, subprocess, sys, time
+import bisect, collections, datetime, json, math, re, shutil, subprocess, sys, time
 
 from life import Probes
 from processes import ROOT, Broken, wait
@@ -157,8 +157,7 @@ def partitions(figures, broker, program, folder, minutes):
     figures.tell("peak MB of resident memory under load", peak(instance), 400)
     instance.end_soon()
     instance.await_end()
-    for file in (stand.folder / "0").rglob("*.sqlite*"):
-        file.unlink()
+    shutil.rmtree(stand.folder / "0/counts")
     instance.start()
     figures.tell("seconds from assigned to served, with counts to restore", served(instance), 5)
     figures.tell("seconds of CPU until then", instance.cpu)

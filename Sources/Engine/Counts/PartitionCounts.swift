@@ -184,9 +184,11 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// not written from the changelog.
     package func isWorthWriting(waited: Duration) -> Bool {
         guard pendingRows > 0 else { return false }
-        return isWritingBehind || pendingRows >= disk.rowCount / 32
+        return isWritingBehind || hasManyPending
             || waited >= .seconds(10) + .microseconds(10 * MemoryLayout<Row>.stride * disk.rowCount)
     }
+
+    package var hasManyPending: Bool { pendingRows >= disk.rowCount / 32 }
 
     /// Writes the pending rows, all at once or not at all, in rounds of several calls: each takes the time of `most` rows
     /// of the disk. A round writes the position given to its first call; nil keeps the disk's position. False if the
@@ -273,7 +275,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// highest is kept, of equal ones the last. `key` returns the key of the row with this index. False if the disk
     /// failed: nothing has changed, and the call may be repeated.
     package mutating func restore(_ batch: [Row], at position: RecordPosition, key: (Int) -> [UInt8]) -> Bool {
-        // Accounts of written rows may be evicted. Writing many rows at once touches fewer disk pages per row.
+        // Accounts of written rows may be evicted. The more rows are written at once, the less often the file is made anew.
         if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride, rowsRefused * 2),
             !writeBehind(at: restored)
         {

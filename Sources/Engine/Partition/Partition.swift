@@ -150,9 +150,9 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         return counts?.value.writeBehind(most, at: end) ?? true
     }
 
-    /// Writes the last rows before the partition is given up, if that is worth it.
+    /// Writes the last rows before the partition is given up, unless they are few in a large file.
     mutating func writeLast() {
-        if pendingRows == 0 || counts?.value.isWorthWriting(waited: .zero) ?? false { _ = writeBehind() }
+        if pendingRows == 0 || counts?.value.hasManyPending ?? false { _ = writeBehind() }
     }
 
     /// Goes back to the last commit.

@@ -8,7 +8,7 @@ extension Shard where Ports: ~Copyable {
     static var writeBehindInterval: Duration { .seconds(10) }
     /// After this many rows no other partition is written before the next batch of messages.
     private static var writeBehindRows: Int { 256 }
-    /// Rows of one partition's file written at once: messages wait some 1 ms.
+    /// Rows of one partition's file written at once, in some 1 ms.
     private static var writeBehindPiece: Int { 16_384 }
     private static var recommitDelay: Duration { .seconds(5) }
 
@@ -211,7 +211,10 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func writeBehind(_ index: Int32) {
-        if !partitions[index].writeBehind(Self.writeBehindPiece) { ports.tell(.diskFailed(partitions[index].id)) }
-        partitions[index].writtenAt = now
+        if partitions[index].writeBehind(Self.writeBehindPiece) {
+            partitions[index].writtenAt = now
+        } else {
+            ports.tell(.diskFailed(partitions[index].id))
+        }
     }
 }

@@ -8,7 +8,7 @@ import PushmillStores
 extension Shard where Ports: ~Copyable {
     /// How long changes wait to be published together.
     private static var changesDelay: Duration { .milliseconds(20) }
-    /// After a kill, the next owner reads this many records of the changelog in a third of a second.
+    /// After this many, partitions are looked at for whether they are worth writing.
     private static var writeBehindAfter: Int { 100_000 }
 
     mutating func withChanges<Result>(of index: Int32, _ body: (inout ChangeQueue) -> Result) -> Result {

@@ -24,21 +24,26 @@ final class JoinWatch: Sendable {
         return time == 0 ? nil : time
     }
 
-    /// An answer has come that may make librdkafka join. Until this time, in nanoseconds of the monotonic clock, the join
-    /// request may be on its way to the broker's thread, and `isJoining` does not show it yet.
-    var mayJoinUntil: UInt64 { uncertainUntil.load(ordering: .acquiring) }
+    /// librdkafka may join just now. Until this time, in nanoseconds of the monotonic clock, the join request may be on
+    /// its way to the broker's thread, and `isJoining` does not show it yet.
+    var mayJoinUntil: UInt64 {
+        let (now, asked) = (Self.now, asked.load(ordering: .acquiring))
+        let due = asked &+ Self.backoff
+        let isDue = asked > 0 && now &+ Self.handover >= due && now < due &+ Self.handover
+        return max(uncertainUntil.load(ordering: .acquiring), isDue ? due &+ Self.handover : 0)
+    }
 
     /// Two threads of librdkafka pass the request on, which takes some 0.1 ms, and more on a busy machine.
     private static let handover: UInt64 = 10_000_000
-
-    /// A join that soon after the last one is put off until librdkafka's main thread next wakes up, for any answer
+    /// A join that soon after the last one is put off until librdkafka's main thread next wakes up after this time
     /// (`rkcg_join_intvl`).
-    private static let backoff: UInt64 = 1_100_000_000
+    private static let backoff: UInt64 = 1_000_000_000
 
+    /// An answer to such a request may make librdkafka join. Any answer may, if a join was put off.
     func noteAnswer(_ key: Int16, at now: @autoclosure () -> UInt64) {
         guard key != Self.fetch else { return }
         let now = now()
-        let isPutOff = now < asked.load(ordering: .acquiring) &+ Self.backoff
+        let isPutOff = now < asked.load(ordering: .acquiring) &+ Self.backoff &+ 10 &* Self.handover
         guard key == Self.heartbeat || key == Self.metadata || isPutOff else { return }
         uncertainUntil.store(now &+ Self.handover, ordering: .releasing)
     }

@@ -3,12 +3,12 @@ import Synchronization
 
 /// The counts of one partition in a file. Used by one thread.
 ///
-/// A file of another cluster, changelog or version, or a damaged one, is set aside. If damage is found after opening,
-/// only `clear` does that: until then the file answers nothing, because what it had is missing. Without a file that can
-/// be used there is none until the first write makes one: of a thousand partitions that an instance is assigned, most
-/// may never have one.
+/// A file of another cluster, changelog or version, or a damaged one, is set aside; one of the former format, of SQLite,
+/// is removed. If damage is found after opening, only `clear` sets it aside: until then the file answers nothing,
+/// because what it had is missing. Without a file that can be used there is none until the first write makes one: of a
+/// thousand partitions that an instance is assigned, most may never have one.
 ///
-/// Another shard of this process may have the same partition, and not know yet that it has lost it. Each of them has a
+/// Another shard or process may have the same partition, and one of them not know yet that it has lost it. Each has a
 /// file of its own under the same name; the last one made stays, a copy of the changelog as good as the other.
 package final class CountFile: CountDisk {
     /// For the log.
@@ -38,8 +38,8 @@ package final class CountFile: CountDisk {
         self.path = path
         self.identity = identity
         self.descriptors = descriptors
+        for suffix in ["", "-wal", "-shm"] { unlink(former + suffix) }
         do throws(StoreError) {
-            if access(former, F_OK) == 0 { try setAside(former, "\(former): has the format of an earlier release") }
             guard access(path, F_OK) == 0 || errno != ENOENT else { return }
             guard let lease = descriptors.take() else { throw .unopened(path: path, error: EMFILE) }
             let opened = try SortedCounts.open(path: path, identity: identity)
@@ -70,7 +70,10 @@ package final class CountFile: CountDisk {
         let isGood = perform { () throws(StoreError) in
             isWritten = try write(rows, at: position ?? self.position, most)
         }
-        if !isGood { merge = nil }
+        if !isGood {
+            merge = nil
+            if file == nil { lease = nil }
+        }
         return !isGood ? .failed : isWritten ? .written : .begun
     }
 
@@ -95,7 +98,7 @@ package final class CountFile: CountDisk {
         // The copies may be lost at any time, and their folder with them.
         if let slash = path.lastIndex(of: "/") { mkdir(String(path[..<slash]), 0o700) }
         let number = Self.made.add(1, ordering: .relaxed).newValue
-        return try CountMerge(path: path, temporary: "\(path)\(CountFolder.unfinished)\(number)")
+        return try CountMerge(path: path, temporary: "\(path).new-\(getpid())-\(number)")
     }
 
     package func giveUpWriting() { merge = nil }
@@ -105,8 +108,9 @@ package final class CountFile: CountDisk {
         do throws(StoreError) {
             if isDamaged {
                 try setAside(path, "damaged")
-            } else if file != nil {
-                try AsideFile.remove(path)
+            } else {
+                // Also one that could not be opened.
+                guard unlink(path) == 0 || errno == ENOENT || errno == EISDIR else { throw .unopened(path) }
             }
             file = nil
             lease = nil
@@ -192,7 +196,7 @@ package struct CountFolder: Sendable {
         try removeUnfinished()
     }
 
-    /// What a killed process has left behind.
+    /// Removes what killed processes were making; not what another one is making now.
     private func removeUnfinished() throws(StoreError) {
         guard let folder = opendir(path) else { throw .unopened(path) }
         defer { closedir(folder) }
@@ -200,12 +204,12 @@ package struct CountFolder: Sendable {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if name.contains(Self.unfinished) { unlink("\(path)/\(name)") }
+            guard let mark = name.firstRange(of: ".counts.new-") else { continue }
+            let numbers = name[mark.upperBound...].split(separator: "-").map { pid_t($0) }
+            guard numbers.count == 2, let process = numbers[0], numbers[1] != nil else { continue }
+            if process == getpid() || kill(process, 0) != 0 { unlink("\(path)/\(name)") }
         }
     }
-
-    /// In the name of a file that is being made.
-    static let unfinished = ".counts-"
 
     /// The file of a partition. Never fails: a file that cannot be opened answers nothing until it is opened again.
     package func open(topic: String, partition: Int32) -> CountFile {

@@ -166,7 +166,7 @@ struct CountMerge: ~Copyable {
     deinit {
         input.deallocate()
         output.deallocate()
-        if isFinished { return }
+        if isFinished || descriptor < 0 { return }
         close(descriptor)
         unlink(temporary)
     }
@@ -236,12 +236,13 @@ struct CountMerge: ~Copyable {
         (trailer.secret, trailer.position, trailer.highest) = (secret, position, highest)
         trailer.indexChecksum = CountTrailer.checksum(index)
         trailer.seal()
-        var index = index
-        try index.withBytes { (bytes) throws(StoreError) in try write(UnsafeRawBufferPointer(bytes)) }
+        try index.withUnsafeBufferPointer { (index) throws(StoreError) in try write(UnsafeRawBufferPointer(index)) }
         let padding = trailer.place - trailer.identityPlace - trailer.identityCount
         var text = Array(identity.utf8) + Array(repeating: 0, count: padding)
         try text.withBytes { (bytes) throws(StoreError) in try write(UnsafeRawBufferPointer(bytes)) }
         try trailer.withBytes { (bytes) throws(StoreError) in try write(UnsafeRawBufferPointer(bytes)) }
+        // Without a file to replace, ext4 does not write the new one to the disk first. It may be lost.
+        unlink(path)
         guard rename(temporary, path) == 0 else { throw .unopened(path) }
         isFinished = true
         return SortedCounts(descriptor: descriptor, path: path, trailer: trailer, index: index)
