@@ -132,6 +132,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             switch answer {
             case .accepted: if let since { observeCheckpoint(since) }
             case .partly, .denied: break
+            // Also those that were held back and dropped for a join. The shard tells if the group goes on to be silent.
             case .retry(.unanswered): break
             case .retry(let error): environment.log.info("offsets were not committed, trying again", [.error(error)])
             case .refused(let error): environment.log.warning("offsets were not committed", [.error(error)])

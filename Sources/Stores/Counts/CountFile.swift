@@ -211,7 +211,7 @@ package struct CountFolder: Sendable {
         }
     }
 
-    /// The file of a partition. Never fails: a file that cannot be opened answers nothing until it is opened again.
+    /// The file of a partition. Never fails: instead of a file that cannot be opened the first write makes another one.
     package func open(topic: String, partition: Int32) -> CountFile {
         let path = "\(path)/\(Self.fileName(topic, partition))"
         return CountFile(
