@@ -190,9 +190,9 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
 
     package var hasManyPending: Bool { pendingRows >= disk.rowCount / 32 }
 
-    /// Writes the pending rows, all at once or not at all, in rounds of several calls: each takes the time of `most` rows
-    /// of the disk. A round writes the position given to its first call; nil keeps the disk's position. False if the
-    /// write failed: nothing is lost, and the caller tries again.
+    /// Writes the pending rows, all at once or not at all, in rounds of several calls: each takes the time of `most`
+    /// rows of the disk. A round writes the position given to its first call; nil keeps the disk's position. False if
+    /// the write failed: nothing is lost, and the caller tries again.
     package mutating func writeBehind(_ most: Int = .max, at position: RecordPosition?) -> Bool {
         if most == .max { takeBackRows() }
         if writing.isEmpty {
@@ -275,7 +275,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// highest is kept, of equal ones the last. `key` returns the key of the row with this index. False if the disk
     /// failed: nothing has changed, and the call may be repeated.
     package mutating func restore(_ batch: [Row], at position: RecordPosition, key: (Int) -> [UInt8]) -> Bool {
-        // Accounts of written rows may be evicted. The more rows are written at once, the less often the file is made anew.
+        // Accounts of written rows may be evicted. The more rows are written at once, the less often the file is made
+        // anew.
         if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride, rowsRefused * 2),
             !writeBehind(at: restored)
         {

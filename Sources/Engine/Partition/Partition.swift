@@ -141,8 +141,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         return counts?.value.isWorthWriting(waited: .nanoseconds(now.nanoseconds(since: writtenAt))) ?? false
     }
 
-    /// Writes the rows that the changelog has to the disk, or goes on with that for up to `most` rows of the disk. False
-    /// if that failed; nothing is lost then.
+    /// Writes the rows that the changelog has to the disk, or goes on with that for up to `most` rows of the disk.
+    /// False if that failed; nothing is lost then.
     mutating func writeBehind(_ most: Int = .max) -> Bool {
         guard isRestored else { return true }
         // With rewrites pending no position is written: a reader that starts there would miss the stale records.

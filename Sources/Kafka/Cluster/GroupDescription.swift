@@ -2,9 +2,9 @@ internal import CPushmillRdKafka
 
 /// Queries about a group. Like those of `Metadata`, they block the caller.
 extension Client {
-    /// Calls `body` with the groups of that name: one or none. nil if brokers do not report groups. Asks all brokers and
-    /// fails if one is away. `rd_kafka_DescribeConsumerGroups` would ask only the coordinator, but librdkafka 2.0.2 uses
-    /// freed memory if the coordinator is away for the request's timeout.
+    /// Calls `body` with the groups of that name: one or none. nil if brokers do not report groups. Asks all brokers
+    /// and fails if one is away. `rd_kafka_DescribeConsumerGroups` would ask only the coordinator, but librdkafka 2.0.2
+    /// uses freed memory if the coordinator is away for the request's timeout.
     func groups<Answer>(
         named group: String, milliseconds: Int32, _ body: (UnsafeBufferPointer<rd_kafka_group_info>) -> Answer
     ) throws(KafkaError) -> Answer? {

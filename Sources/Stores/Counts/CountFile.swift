@@ -3,10 +3,10 @@ import Synchronization
 
 /// The counts of one partition in a file. Used by one thread.
 ///
-/// A file of another cluster, changelog or version, or a damaged one, is set aside; one of the former format, of SQLite,
-/// is removed. If damage is found after opening, only `clear` sets it aside: until then the file answers nothing,
-/// because what it had is missing. Without a file that can be used there is none until the first write makes one: of a
-/// thousand partitions that an instance is assigned, most may never have one.
+/// A file of another cluster, changelog or version, or a damaged one, is set aside; one of the former format, which was
+/// SQLite's, is removed. If damage is found after opening, only `clear` sets it aside: until then the file answers
+/// nothing, because what it had is missing. Without a file that can be used there is none until the first write makes
+/// one: of a thousand partitions that an instance is assigned, most may never have one.
 ///
 /// Another shard or process may have the same partition, and one of them not know yet that it has lost it. Each has a
 /// file of its own under the same name; the last one made stays, a copy of the changelog as good as the other.

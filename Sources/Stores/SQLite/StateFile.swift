@@ -58,7 +58,7 @@ package struct FileLock: ~Copyable, Sendable {
     deinit { close(descriptor) }
 }
 
-/// Sets an unusable SQLite file aside, with the log that belongs to it, for an operator to look at.
+/// Sets an unusable file aside, with the log that SQLite may have beside it, for an operator to look at.
 enum AsideFile {
     /// Returns its new path. The last two of each file are kept.
     static func move(_ path: String) throws(StoreError) -> String {
@@ -68,7 +68,7 @@ enum AsideFile {
         return aside
     }
 
-    /// Removes the file and what SQLite has beside it.
+    /// Removes the file and what SQLite may have beside it.
     static func remove(_ path: String) throws(StoreError) {
         for suffix in ["", "-wal", "-shm"] {
             guard unlink(path + suffix) == 0 || errno == ENOENT else { throw .unopened(path + suffix) }
