@@ -1,11 +1,9 @@
 /// What happened in a run: always as a digest that differs if anything differs, and as text lines if they are kept.
 package final class History {
     package enum What: UInt8 {
-        case start, produce, fault, turn, append, refuse, marker, commit, commitRefused, transactionalCommit,
-            transactionEnd
-        case fence, join, generation, memberGone, assigned, revoked, lost, read, seek, begin, publish, report, change
-        case fenced, kill, freeze, thaw, restart, terminate, cut, heal, news, replaced, compact, ended, finding, purge,
-            step
+        case start, produce, append, refuse, marker, commit, commitRefused, transactionalCommit, transactionEnd
+        case fence, join, generation, memberGone, assigned, revoked, lost, read, seek, begin, publish
+        case fenced, kill, freeze, thaw, terminate, cut, heal, replaced, compact, ended, purge, step
     }
 
     package let isKept: Bool
