@@ -1,5 +1,5 @@
 """The faults of a scene. Each one undoes its effect, so that faults do not overlap."""
-import collections, os, signal, subprocess, time
+import collections, os, shutil, signal, subprocess, time
 
 Fault = collections.namedtuple("Fault", "at kind number length strength")
 KINDS = ["kill", "end", "freeze", "outage", "reload", "latency", "partition", "clock"]
@@ -57,8 +57,7 @@ def replace(scene, instance, fault):
     """Killed, and restarted on another machine after others have its partitions."""
     instance.kill()
     scene.rest(fault.length)
-    for file in scene.folder.glob(f"state{instance.number}.sqlite*"):
-        file.unlink()
+    shutil.rmtree(scene.folder / f"state{instance.number}", ignore_errors=True)
     instance.start()
 
 

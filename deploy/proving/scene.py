@@ -61,7 +61,7 @@ class Scene:
     def configuration(self, number):
         folder = self.disk if self.is_alone else self.folder
         return CONFIGURATION.format(
-            broker=self.broker.address, root=ROOT, state=folder / f"state{number}.sqlite",
+            broker=self.broker.address, root=ROOT, state=folder / f"state{number}",
             producer=f"transactional.id: faults-{number}" if self.once else "",
             session=self.session, consumer=f"group.instance.id: faults-{number}" if self.is_static
             else "heartbeat.interval.ms: 500, max.poll.interval.ms: 10000",

@@ -23,7 +23,7 @@ kafka:
   producer: {{ {producer} }}
 topics: {{ input: [in], output: out, dead-letter: dead, badge-changelog: badges }}
 delivery: {{ guarantee: {guarantee} }}
-state: {{ path: state{number}.sqlite }}
+state: {{ path: state{number} }}
 stages:
   - decrypt: {{ keys: keys.jwks.json, formats: [jwe] }}
   - localize: {{ catalog: catalog, default-locale: en }}
