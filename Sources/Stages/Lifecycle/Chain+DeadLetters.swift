@@ -3,7 +3,8 @@ import PushmillPayload
 /// Records that cannot become a notification, and why.
 extension Chain {
     /// Makes the record a dead letter: with its value unchanged, and the error in headers that replace earlier ones.
-    /// May be called once the record is filled. `counted` tells `redrive` that the badge was counted, if a stage counts.
+    /// May be called once the record is filled. `counted` tells `redrive` that the badge was counted, if a stage
+    /// counts.
     public func deadLetter(
         _ delivery: Delivery, _ reason: DeadLetterReason, message: String, counted: Bool = false
     ) -> Verdict {
