@@ -137,6 +137,10 @@ extension Shard where Ports: ~Copyable {
     private mutating func leave() {
         // Published and not acknowledged; after a second signal, everything in flight.
         if entries.count > 0 { ports.tell(.leftUnfinished(entries.count)) }
+        if !settings.isTransactional, isDirty || checkpoint.isUnderWay {
+            ports.tell(
+                .commitFailed(reason: ports.isJoining ? "the group is rebalancing" : "the group does not answer"))
+        }
         // Changes in the producer's queue would be stored after the next owner's, and count as the latest.
         if changesUnanswered > 0 { ports.purge(all: false) }
         for index in partitions.indices where partitions[index].counts != nil {

@@ -198,17 +198,22 @@ struct ShardEndTests {
         expect(rest(of: shard), is: [.leave])
     }
 
-    @Test("The last commit is awaited until a twentieth of the grace is left")
-    func commitBound() {
+    @Test(
+        "The last commit is awaited until a twentieth of the grace is left; a warning says if it was not accepted",
+        arguments: zip([false, true], ["the group does not answer", "the group is rebalancing"]))
+    func commitBound(isJoining: Bool, reason: String) {
         let shard = told()
         shard.acknowledge()
         expect(shard.committed()?.map(\.offset), is: [1])
+        shard.ports.isJoining = isJoining
         var waited = Duration.zero
-        while waited < .seconds(20) {
+        var calls: [ScriptedPorts.Call] = []
+        while waited < .seconds(20), !calls.contains(.leave) {
             waited += .milliseconds(100)
-            if shard.callsOfTurn(after: .milliseconds(100)).contains(.leave) { break }
+            calls = shard.callsOfTurn(after: .milliseconds(100))
         }
         expect(waited, is: .seconds(19))
+        expect(calls.suffix(2), is: [.tell(.commitFailed(reason: reason)), .leave])
     }
 
     @Test("A shard that ends waits up to five seconds for a rejoin of the group", arguments: [true, false])
