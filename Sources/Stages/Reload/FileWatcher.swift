@@ -11,6 +11,8 @@ package final class FileWatcher: Sendable {
 
     private let watched = Mutex<[(file: any Reloadable, stage: String?)]>([])
     private let report: Report
+    /// A request waits for its turn: later ones need none of their own.
+    private let isRequested = Atomic(false)
 
     /// `report` is called for every reload and every failure, on the background thread.
     package init(report: @escaping Report) { self.report = report }
@@ -33,9 +35,12 @@ package final class FileWatcher: Sendable {
         }
     }
 
-    /// Soon calls `first`, then rereads everything, changed or not; both on the background thread.
+    /// Soon calls `first`, then rereads everything, changed or not; both on the background thread, and once for all
+    /// requests that come before they begin.
     package func reloadAll(after first: @escaping @Sendable () -> Void = {}) {
+        guard !isRequested.exchange(true, ordering: .sequentiallyConsistent) else { return }
         queue.async {
+            self.isRequested.store(false, ordering: .sequentiallyConsistent)
             first()
             self.reload(.request)
         }

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import PushmillTestSupport
 import Synchronization
@@ -272,5 +273,25 @@ struct ReloadableFileTests {
         var next = told.makeAsyncIterator()
         await expect(next.next(), is: "first")
         await expect(next.next(), is: "s reloaded \(file.path)")
+    }
+
+    @Test("Requests that come while another waits are one; a request after the reload has begun is another")
+    func burst() async throws {
+        let file = try text(try folder.write("one", to: "a"))
+        let (told, sink) = AsyncStream.makeStream(of: String.self)
+        let watcher = FileWatcher { _, _, outcome in sink.yield("\(outcome)") }
+        watcher.add(file)
+        let gate = DispatchSemaphore(value: 0)
+        watcher.reloadAll {
+            sink.yield("begun")
+            gate.wait()
+        }
+        var next = told.makeAsyncIterator()
+        await expect(next.next(), is: "begun")
+        for _ in 0..<3 { watcher.reloadAll { sink.yield("again") } }
+        gate.signal()
+        for word in ["reloaded", "again", "reloaded"] { await expect(next.next(), is: word) }
+        watcher.reloadAll { sink.yield("last") }
+        for word in ["last", "reloaded"] { await expect(next.next(), is: word) }
     }
 }
