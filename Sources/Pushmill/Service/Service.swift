@@ -125,7 +125,8 @@ final class Service: Sendable {
         do throws(StoreError) {
             try configuration.state.makeFolder()
             let state = try StateFile(
-                path: configuration.state.file, access: access, isCopy: configuration.stateIsCopy)
+                path: configuration.state.file, access: access, isCopy: configuration.stateIsCopy,
+                ofTopic: configuration.contactTopic != nil)
             if let (path, reason) = state.setAside {
                 log.warning(
                     "the state file was set aside: restoring its contents from their topics",

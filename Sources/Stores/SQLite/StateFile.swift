@@ -15,22 +15,38 @@ package final class StateFile: Sendable {
     private let lock: FileLock?
 
     /// Creates the file, or updates an older one. With `isCopy` its content is also stored elsewhere: a file that is
-    /// damaged or too new is set aside, and a new one begun.
-    package init(path: String, access: Access, isCopy: Bool = false) throws(StoreError) {
+    /// damaged or too new is set aside, and a new one begun. So is one with imported contacts if the file is to hold
+    /// those of a topic.
+    package init(path: String, access: Access, isCopy: Bool = false, ofTopic: Bool = false) throws(StoreError) {
         self.path = path
         self.lock = access == .alone ? try FileLock(for: path) : nil
+        let reason: String?
         do throws(StoreError) {
             let database = try Database.open(path: path)
             try Schema.prepare(database)
             if isCopy { try database.check() }
-            setAside = nil
+            if ofTopic, try database.hasImportedContacts {
+                reason = "it has contacts that were imported"
+            } else {
+                reason = nil
+            }
         } catch let error where isCopy && error.isDamage {
-            setAside = (try AsideFile.move(path), "\(error)")
-            try Schema.prepare(try Database.open(path: path))
+            reason = "\(error)"
         }
+        setAside = try reason.map { (reason) throws(StoreError) in (try AsideFile.move(path), reason) }
+        if reason != nil { try Schema.prepare(try Database.open(path: path)) }
     }
 
     package func connect() throws(StoreError) -> Database { try Database.open(path: path) }
+}
+
+extension Database {
+    /// There are contacts, and no topic that they were read from.
+    fileprivate var hasImportedContacts: Bool {
+        get throws(StoreError) {
+            try integer("SELECT EXISTS(SELECT 1 FROM contact) AND NOT EXISTS(SELECT 1 FROM contact_source)") == 1
+        }
+    }
 }
 
 /// An advisory lock that one process at a time can hold. The system releases it when the process ends, however it ends;

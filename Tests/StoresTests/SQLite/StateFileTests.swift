@@ -85,6 +85,27 @@ struct StateFileTests {
         #expect(try contacts.step() && contacts.integer(0) == 0)
     }
 
+    @Test("Imported contacts are set aside before the file becomes the copy of a topic, and a topic's are not")
+    func importedContacts() throws {
+        let lines = try folder.write(#"{"owner":"anna","id":"c1","name":"Zoë"}"#, to: "contacts.jsonl")
+        _ = try ContactStore(try StateFile(path: folder.stateFile, access: .shared)).importLines(lines)
+        // Contacts from a file of lines do not touch the store.
+        #expect(try StateFile(path: folder.stateFile, access: .alone, isCopy: true).setAside == nil)
+        func open() throws -> StateFile {
+            try StateFile(path: folder.stateFile, access: .alone, isCopy: true, ofTopic: true)
+        }
+        func count(_ path: String) throws -> Int64? {
+            try Database.open(path: path).integer("SELECT count(*) FROM contact")
+        }
+        try expect(open().setAside?.path, is: "\(folder.stateFile).aside-1")
+        try expect(count("\(folder.stateFile).aside-1"), is: 1)
+        try expect(count(folder.stateFile), is: 0)
+        try Database.open(path: folder.stateFile).execute(
+            "INSERT INTO contact_source VALUES (1, 'k', 't', 0); INSERT INTO contact VALUES (0, 'anna', 'c1', 'Zoë')")
+        #expect(try open().setAside == nil)
+        try expect(count(folder.stateFile), is: 1)
+    }
+
     @Test("A connection to a file set aside shares nothing with the file that takes its name")
     func openAside() throws {
         let former = try StateFile(path: folder.stateFile, access: .shared).connect()
