@@ -24,7 +24,7 @@ package final class CountFile: CountDisk {
     private var merge: CountMerge?
     private let descriptors: CountDescriptors
     private var lease: CountDescriptors.Lease?
-    private var isDamaged = false
+    package private(set) var isDamaged = false
     private var news: [News] = []
     /// Distinguishes the files that this process is making.
     private static let made = Atomic<Int>(0)

@@ -3,20 +3,19 @@ import Glibc
 /// An open file of counts, sorted by account. Never changed, but for the position in it: `CountMerge` makes the next
 /// one. What a crash of the machine has kept of it may have holes, which reading tells from counts.
 ///
-/// Rows in blocks, the first account of each block, the identity, and from a multiple of 512 bytes on the trailer. In
-/// the machine's byte order.
+/// Rows in blocks, the first account and the checksum of each block, the identity, and from a multiple of 512 bytes on
+/// the trailer. In the machine's byte order.
 final class SortedCounts {
     static let rowsOfBlock = 32
 
     let descriptor: Int32
     let path: String
     private(set) var trailer: CountTrailer
-    /// The first account of each block.
-    private let index: [AccountHash]
+    private let index: [CountBlock]
 
     deinit { close(descriptor) }
 
-    fileprivate init(descriptor: Int32, path: String, trailer: CountTrailer, index: [AccountHash]) {
+    fileprivate init(descriptor: Int32, path: String, trailer: CountTrailer, index: [CountBlock]) {
         self.descriptor = descriptor
         self.path = path
         self.trailer = trailer
@@ -38,7 +37,7 @@ final class SortedCounts {
 
     private static func read(
         _ descriptor: Int32, _ path: String, _ identity: String
-    ) throws(StoreError) -> (CountTrailer, [AccountHash]) {
+    ) throws(StoreError) -> (CountTrailer, [CountBlock]) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .unopened(path) }
         let place = Int(status.st_size) - CountTrailer.size
@@ -50,7 +49,8 @@ final class SortedCounts {
             throw .damaged(path: path, what: "has version \(trailer.version), not \(CountTrailer.ownVersion)")
         }
         guard trailer.fits(before: place) else { throw .damaged(path: path, what: "has another length than it says") }
-        var index = [AccountHash](repeating: AccountHash(high: 0, low: 0), count: trailer.blockCount)
+        var index = [CountBlock](
+            repeating: CountBlock(UnsafeBufferPointer(start: nil, count: 0)), count: trailer.blockCount)
         var found = [UInt8](repeating: 0, count: trailer.identityCount)
         try index.withBytes { (bytes) throws(StoreError) in
             try fill(bytes, from: descriptor, at: trailer.indexPlace, path)
@@ -97,15 +97,15 @@ final class SortedCounts {
     func read(_ first: Int, into rows: UnsafeMutableBufferPointer<CountRow>) throws(StoreError) {
         let place = first * Self.rowsOfBlock * CountRow.size
         try Self.fill(UnsafeMutableRawBufferPointer(rows), from: descriptor, at: place, path)
-        for at in rows.indices {
-            let isFirst = at % Self.rowsOfBlock == 0
-            let isRight = isFirst ? rows[at].account == index[first + at / Self.rowsOfBlock] : rows[at - 1] < rows[at]
-            guard isRight else { throw .damaged(path: path, what: "has rows that are not what was written") }
+        for (block, expected) in zip(CountBlock.all(of: UnsafeBufferPointer(rows)), index[first...]) {
+            guard block == expected else {
+                throw .damaged(path: path, what: "has rows that are not what was written")
+            }
         }
     }
 
     /// The last block that begins with this account or one before it; -1 if all begin behind it.
-    private func block(of account: AccountHash) -> Int { index.partitioningIndex { $0 > account } - 1 }
+    private func block(of account: AccountHash) -> Int { index.partitioningIndex { $0.first > account } - 1 }
 
     /// Writes another position into the file.
     func move(to position: RecordPosition?) throws(StoreError) {
@@ -129,7 +129,7 @@ final class SortedCounts {
         while done < bytes.count {
             let count = pread(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, place + done)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw .unopened(path) }
+            guard count >= 0 else { throw .damaged(path: path, what: String(cString: strerror(errno))) }
             guard count > 0 else { throw .damaged(path: path, what: "is cut off") }
             done += count
         }
@@ -150,7 +150,7 @@ struct CountMerge: ~Copyable {
     /// Of the former file: rows read, those of them in the buffer, and the next of these.
     private var (readCount, inputCount, inputNext) = (0, 0, 0)
     private var outputCount = 0
-    private var index: [AccountHash] = []
+    private var index: [CountBlock] = []
     private var rowCount = 0
     /// The next of the newer rows.
     private var next = 0
@@ -204,7 +204,6 @@ struct CountMerge: ~Copyable {
 
     @inline(__always)
     private mutating func append(_ row: CountRow) throws(StoreError) {
-        if rowCount % SortedCounts.rowsOfBlock == 0 { index.append(row.account) }
         output[outputCount] = row
         outputCount += 1
         rowCount += 1
@@ -212,7 +211,9 @@ struct CountMerge: ~Copyable {
     }
 
     private mutating func flush() throws(StoreError) {
-        try write(UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: output[..<outputCount])))
+        let rows = UnsafeBufferPointer(rebasing: output[..<outputCount])
+        index.append(contentsOf: CountBlock.all(of: rows))
+        try write(UnsafeRawBufferPointer(rows))
         outputCount = 0
     }
 
@@ -268,9 +269,36 @@ struct CountRow: Comparable {
     static func < (left: CountRow, right: CountRow) -> Bool { left.account < right.account }
 }
 
+/// What the index has of a block of rows.
+struct CountBlock: Equatable {
+    let first: AccountHash
+    private let checksum: UInt64
+
+    init(_ rows: UnsafeBufferPointer<CountRow>) {
+        first = rows.first?.account ?? AccountHash(high: 0, low: 0)
+        // The factors are odd: any other value of a word leads to another sum.
+        var (sum, factor) = (UInt64(0), 0x9e37_79b9_7f4a_7c15 as UInt64)
+        UnsafeRawBufferPointer(rows).withMemoryRebound(to: UInt64.self) { words in
+            for word in words {
+                sum &+= word &* factor
+                factor &+= 0x3c6e_f372_fe94_f82a
+            }
+        }
+        checksum = sum
+    }
+
+    /// The blocks of these rows, which begin with a whole one.
+    static func all(of rows: UnsafeBufferPointer<CountRow>) -> some Sequence<CountBlock> {
+        stride(from: 0, to: rows.count, by: SortedCounts.rowsOfBlock).lazy.map { start in
+            let end = min(start + SortedCounts.rowsOfBlock, rows.count)
+            return CountBlock(UnsafeBufferPointer(rebasing: rows[start..<end]))
+        }
+    }
+}
+
 /// The end of a file of counts: sixteen words.
 struct CountTrailer {
-    static let ownVersion: Int64 = 3
+    static let ownVersion: Int64 = 4
     static let size = 128
     /// Of its place, so that it is within one sector.
     static let alignment = 512
@@ -327,7 +355,7 @@ struct CountTrailer {
 
     var blockCount: Int { (rowCount + SortedCounts.rowsOfBlock - 1) / SortedCounts.rowsOfBlock }
     var indexPlace: Int { rowCount * CountRow.size }
-    var identityPlace: Int { indexPlace + blockCount * MemoryLayout<AccountHash>.stride }
+    var identityPlace: Int { indexPlace + blockCount * MemoryLayout<CountBlock>.stride }
     var place: Int { (identityPlace + identityCount + Self.alignment - 1) / Self.alignment * Self.alignment }
 
     func fits(before place: Int) -> Bool {
@@ -351,7 +379,7 @@ struct CountTrailer {
         try withUnsafeMutableBytes(of: &words) { (bytes) throws(StoreError) in try body(bytes) }
     }
 
-    static func checksum(_ index: [AccountHash]) -> Int64 { index.withUnsafeBytes { checksum($0) } }
+    static func checksum(_ index: [CountBlock]) -> Int64 { index.withUnsafeBytes { checksum($0) } }
 
     private static func checksum(_ bytes: UnsafeRawBufferPointer) -> Int64 {
         Int64(bitPattern: AccountSecret(0, 0).hash(bytes).high)

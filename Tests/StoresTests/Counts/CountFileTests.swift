@@ -175,7 +175,7 @@ struct CountFileTests {
         #expect(put([1: one, 2: two, 3: one], into: try open(), at: position(1)))
         let whole = [UInt8](try Data(contentsOf: URL(filePath: file)))
         let rows = 3 * CountRow.size
-        let padding = rows + 16 + "events-3 by badges at the cluster c".utf8.count..<whole.count - CountTrailer.size
+        let padding = rows + 24 + "events-3 by badges at the cluster c".utf8.count..<whole.count - CountTrailer.size
         var spoiled = [[], [7], Array(repeating: 7, count: 20_000), whole + whole]
         spoiled += [1, 128, 512].map { Array(whole.dropLast($0)) }
         spoiled += (rows..<whole.count).filter { !padding.contains($0) }.map { at in
@@ -215,6 +215,32 @@ struct CountFileTests {
         expect(pwrite(again, zeros, zeros.count, hole), is: zeros.count)
         close(again)
         #expect(!put([1: one], into: next, at: position(2)) && read(next, 1...1) == nil && next.clear())
+    }
+
+    @Test("No bit of a row may change, also one that leaves the rows sorted, as one of a count does")
+    func changedRows() throws {
+        #expect(put([1: one, 2: two, 3: one], into: try open(), at: position(1)))
+        let whole = [UInt8](try Data(contentsOf: URL(filePath: "\(path)/events-3.counts")))
+        for bit in 0..<3 * CountRow.size * 8 {
+            var bytes = whole
+            bytes[bit / 8] ^= 1 << (bit % 8)
+            try temporary.write(bytes, to: "counts/events-3.counts")
+            let file = try open()
+            #expect(read(file, 2...2) == nil && file.isDamaged, "bit \(bit)")
+        }
+    }
+
+    @Test("A file that the system no longer reads is damaged: only another one can be read")
+    func deadDisk() throws {
+        #expect(put([1: one], into: try open(), at: position(1)))
+        let path = "\(path)/events-3.counts"
+        let file = try SortedCounts.open(path: path, identity: "events-3 by badges at the cluster c")
+        let blind = Foundation.open(path, O_WRONLY)
+        expect(dup2(blind, file.descriptor), is: file.descriptor)
+        close(blind)
+        #expect(throws: StoreError.damaged(path: path, what: "Bad file descriptor")) {
+            try file.read([AccountHash(high: 1 << 60, low: 1)]) { _, _ in }
+        }
     }
 
     @Test("Instead of a file that cannot be opened another one is made, once that can be")
