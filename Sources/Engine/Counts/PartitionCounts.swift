@@ -182,13 +182,20 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// The disk makes its file anew for the pending rows. They are a good part of it, or have waited long; for a large
     /// file longer, so that a partition with few events writes at most 100 kB a second. The next owner reads what is
     /// not written from the changelog.
-    package func isWorthWriting(waited: Duration) -> Bool {
+    package mutating func isWorthWriting(waited: Duration) -> Bool {
         guard pendingRows > 0 else { return false }
-        return isWritingBehind || hasManyPending
+        return isWritingBehind
             || waited >= .seconds(10) + .microseconds(10 * MemoryLayout<Row>.stride * disk.rowCount)
+            || hasManyPending
     }
 
-    package var hasManyPending: Bool { pendingRows >= disk.rowCount / 32 }
+    package var hasManyPending: Bool {
+        mutating get {
+            // They may all be of one busy account.
+            if pendingRows >= disk.rowCount / 32 { compactRows() }
+            return pendingRows >= disk.rowCount / 32
+        }
+    }
 
     /// Writes the pending rows, all at once or not at all, in rounds of several calls: each takes the time of `most`
     /// rows of the disk. A round writes the position given to its first call; nil keeps the disk's position. False if

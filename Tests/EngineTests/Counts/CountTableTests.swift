@@ -37,6 +37,22 @@ struct CountTableTests {
         expect(known, is: 500)
     }
 
+    @Test("Many counts of one account are no reason to make a large file anew", arguments: [(199, false), (200, true)])
+    func busy(accounts: Int, isMany: Bool) {
+        let disk = MemoryDisk()
+        var counts = PartitionCounts(disk: disk, budget: 1 << 20, undoes: false)
+        for number in 0..<6_400 { counts.stored(account(number), CountState(count: 1, offset: Int64(number))) }
+        let isWritten = counts.writeBehind(at: nil)
+        #expect(isWritten && disk.rowCount == 6_400)
+        for offset in Int64(6_400)..<10_000 {
+            counts.stored(account(Int(offset) % accounts), CountState(count: 2, offset: offset))
+        }
+        let (hasMany, isWorth) = (counts.hasManyPending, counts.isWorthWriting(waited: .seconds(12)))
+        #expect(hasMany == isMany && isWorth == isMany)
+        let isOld = counts.isWorthWriting(waited: .milliseconds(12_048))
+        #expect(isOld)
+    }
+
     @Test("Held accounts may exceed the budget, and their memory is returned after release")
     func beyondBudget() {
         let disk = MemoryDisk()
