@@ -81,7 +81,7 @@ extension EndToEnd {
                 case .unwritableFile: try await service.limitFileSize(0)
                 }
                 try await scene.feeder.publish(second.map(\.input))
-                try await service.wait(forLine: "cannot use the file of a partition's counts")
+                try await service.wait(forLine: "cannot write the file of a partition's counts")
                 try await values.wait(count: first.count + second.count)
                 switch obstacle {
                 case .fullDisk: disk.makeRoom()

@@ -122,6 +122,8 @@ package struct ShardSettings: Sendable {
     package var sessionTimeout = Duration.seconds(45)
     /// Bytes for the accounts in memory.
     package var countBudget = 192 << 20
+    /// How long stored counts wait for the disk at least, unless there are many.
+    package var writeBehindInterval = Duration.seconds(10)
 
     /// The version in which commits and counts are written.
     package var formatVersion = FormatVersion.current

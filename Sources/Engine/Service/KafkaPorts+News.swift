@@ -5,7 +5,10 @@ import PushmillTelemetry
 
 extension KafkaPorts {
     mutating func tell(_ news: ShardNews) {
-        if case .diskFailed(let partition) = news { tellDisk(of: partition) }
+        switch news {
+        case .diskFailed(let partition), .diskNotWritten(let partition): tellDisk(of: partition)
+        default: break
+        }
         environment.tell(news, changelog: settings.changelog ?? "", of: settings.changelogPartitions)
     }
 }
@@ -118,6 +121,11 @@ extension EngineEnvironment {
             metrics.checkpointFailures.add()
             log.error(
                 "cannot use the file of a partition's counts: restoring the counts from the changelog",
+                stage + [.topic(partition.topic), .partition(partition.partition)])
+        case .diskNotWritten(let partition):
+            metrics.checkpointFailures.add()
+            log.error(
+                "cannot write the file of a partition's counts: they stay in memory, trying again",
                 stage + [.topic(partition.topic), .partition(partition.partition)])
         case .memberIDChanged:
             log.warning("the group had lost this member: asking for its committed offsets again")

@@ -280,7 +280,10 @@ package enum ShardNews: Sendable, Equatable {
     case changelogHeldUp(partition: Int32, offset: Int64)
     case restoring([Int32])
     case restored([Int32], records: Int)
+    /// The partition's counts are restored from the changelog.
     case diskFailed(TopicPartition)
+    /// What was to be written stays in memory, and is written later.
+    case diskNotWritten(TopicPartition)
     case wasAway(Duration)
     /// The committed offsets of this member's partitions are asked for again.
     case memberIDChanged

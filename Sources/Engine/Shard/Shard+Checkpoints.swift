@@ -4,8 +4,6 @@ import PushmillStores
 
 /// Checkpoints: performs the actions of the state machine `Checkpoint`.
 extension Shard where Ports: ~Copyable {
-    /// How long stored counts wait for the disk at least, unless there are many.
-    static var writeBehindInterval: Duration { .seconds(10) }
     /// After this many rows no other partition is written before the next batch of messages.
     private static var writeBehindRows: Int { 256 }
     /// Rows of one partition's file written at once, in some 1 ms.
@@ -181,9 +179,9 @@ extension Shard where Ports: ~Copyable {
     }
 
     mutating func failDisk(of index: Int32) {
-        ports.tell(.diskFailed(partitions[index].id))
         // An unreadable file is started from scratch.
         _ = partitions[index].counts?.value.restart()
+        ports.tell(.diskFailed(partitions[index].id))
         restoreAgain(index, after: .seconds(1))
     }
 
@@ -206,15 +204,17 @@ extension Shard where Ports: ~Copyable {
         writeBehindDue = .never
         storedSinceWriting = 0
         for index in partitions.indices where partitions[index].pendingRows > 0 {
-            writeBehindDue = now + Self.writeBehindInterval
+            writeBehindDue = now + settings.writeBehindInterval
         }
     }
 
     private mutating func writeBehind(_ index: Int32) {
         if partitions[index].writeBehind(Self.writeBehindPiece) {
             partitions[index].writtenAt = now
+        } else if partitions[index].counts?.value.disk.isDamaged == true {
+            failDisk(of: index)
         } else {
-            ports.tell(.diskFailed(partitions[index].id))
+            ports.tell(.diskNotWritten(partitions[index].id))
         }
     }
 }

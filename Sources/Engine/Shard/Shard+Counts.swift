@@ -200,7 +200,7 @@ extension Shard where Ports: ~Copyable {
             }
         }
         if let last { writeLogMark(index, last.counted, timestamp: last.timestamp) }
-        let delay = storedSinceWriting >= Self.writeBehindAfter ? .zero : Self.writeBehindInterval
+        let delay = storedSinceWriting >= Self.writeBehindAfter ? .zero : settings.writeBehindInterval
         writeBehindDue = min(writeBehindDue, now + delay)
     }
 

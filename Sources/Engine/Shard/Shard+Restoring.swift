@@ -84,7 +84,7 @@ extension Shard where Ports: ~Copyable {
         for reading in whole {
             let index = reading.partition
             restore.remove(index)
-            if writeBehindDue == .never { writeBehindDue = now + Self.writeBehindInterval }
+            if writeBehindDue == .never { writeBehindDue = now + settings.writeBehindInterval }
             guard rewrite(index) else {
                 failDisk(of: index)
                 continue

@@ -12,6 +12,9 @@ package protocol CountDisk: AnyObject {
     /// How many accounts the file has.
     var rowCount: Int { get }
 
+    /// A read or a write has found what the file has unreadable: both fail until `clear`.
+    var isDamaged: Bool { get }
+
     /// Calls `body` for each of the accounts that the file has. They are sorted. False if the file cannot be read.
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool
 

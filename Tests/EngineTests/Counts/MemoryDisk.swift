@@ -11,12 +11,16 @@ final class MemoryDisk: CountDisk {
     var isFailing = false
     /// Reads succeed, and writes fail.
     var isFull = false
+    /// The next write finds its rows damaged.
+    var hasHole = false
+    private(set) var isDamaged = false
     /// The rows that `write` has left to do.
     private var left: Int?
     var rowCount: Int { rows.count }
 
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
         reads += 1
+        if isDamaged { return false }
         for (index, account) in accounts.enumerated() {
             // A failing read may stop halfway.
             if isFailing, index == accounts.count / 2 { return false }
@@ -29,7 +33,8 @@ final class MemoryDisk: CountDisk {
         _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, most: Int
     ) -> CountWrite {
         precondition(zip(rows, rows.dropFirst()).allSatisfy { $0.account < $1.account }, "sorted, each once")
-        if isFailing || isFull {
+        if hasHole { isDamaged = true }
+        if isFailing || isFull || isDamaged {
             left = nil
             return .failed
         }
@@ -52,6 +57,7 @@ final class MemoryDisk: CountDisk {
         if isFailing { return false }
         left = nil
         (rows, position, highest) = ([:], nil, nil)
+        (hasHole, isDamaged) = (false, false)
         return true
     }
 }

@@ -60,6 +60,7 @@ struct NewsTests {
         Line(.restoring([1, 0]), .info, [.count(2), .partitions("badges/0-1")]),
         Line(.restored([4], records: 9), .info, [.topic("badges"), .partitions("badges/4"), .count(9)]),
         Line(.diskFailed(partition), .error, [.topic("events"), .partition(2)]),
+        Line(.diskNotWritten(partition), .error, [.topic("events"), .partition(2)]),
         Line(.memberIDChanged, .warning, []),
         Line(.wasAway(.milliseconds(22_500)), .warning, [.seconds(22.5)]),
         Line(.confirmed, .info, []),
@@ -113,7 +114,7 @@ struct NewsTests {
         expect(metrics.partitionsAssigned.value, is: 3)
         expect(metrics.partitionsRevoked.value, is: 3)
         expect(metrics.partitionsLost.value, is: 3)
-        expect(metrics.checkpointFailures.value, is: 3)
+        expect(metrics.checkpointFailures.value, is: 4)
         expect(metrics.transactionsAborted.value, is: 1)
         expect(metrics.outputsReturned.value, is: 1)
     }

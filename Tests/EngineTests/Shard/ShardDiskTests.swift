@@ -95,9 +95,30 @@ struct ShardDiskTests {
         disk.isFailing = true
         expect(
             shard.callsOfTurn(after: .seconds(10)).told,
-            is: [.commitFailed(reason: "the group does not answer"), .diskFailed(partition)])
+            is: [.commitFailed(reason: "the group does not answer"), .diskNotWritten(partition)])
         disk.isFailing = false
         shard.turn(after: .seconds(10))
         expect(disk.rows.count, is: 1)
+    }
+
+    @Test("If a write finds the disk damaged, the counts are restored from the changelog at once")
+    func damaged() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        let disk = try #require(shard.ports.disks[partition])
+        shard.count()
+        shard.turn()
+        shard.acceptCommit()
+        shard.turn()
+        disk.hasHole = true
+        expect(shard.callsOfTurn(after: .seconds(10)).told, is: [.diskFailed(partition)])
+        #expect(!disk.isDamaged)
+        expect(shard.callsOfTurn(after: .seconds(1)), is: [.askCommitted([partition])])
+        shard.ports.events = [.committed([Shard.commit(1)])]
+        shard.turn()
+        shard.ports.replica = [Shard.record(0, "anna", "1 0"), Shard.end(1)]
+        for _ in 0..<2 { shard.turn() }
+        shard.turn(after: .seconds(10))
+        expect(disk.rows.values.map { $0 }, is: [CountState(count: 1, incarnation: 0, offset: 0)])
     }
 }

@@ -82,7 +82,7 @@ struct ShardRestoreTests {
         shard.ports.messages = [ScriptedPorts.Message(offset: 0, recipient: "17")]
         expect(counts(shard.callsOfTurn()), is: [5])
         shard.acknowledge()
-        #expect(shard.callsOfTurn(after: .seconds(10)).told.contains(.diskFailed(partition)))
+        #expect(shard.callsOfTurn(after: .seconds(10)).told.contains(.diskNotWritten(partition)))
         disk.isFull = false
         // Messages may run between one part of the rows and the next.
         expect(shard.turn(after: .seconds(10)), is: shard.ports.now)

@@ -9,15 +9,26 @@ package final class DiskFile {
     package var failures = 0
     /// The file before each of the last eight writes.
     private var past: [Content?] = []
+    private var dice: Dice
+    /// How many calls of a write do nothing, per thousand.
+    private var slowness = 0
+    /// Some writes take many turns of their shard.
+    package var isSlow: Bool
 
     struct Content {
         let secret: AccountSecret
+        /// A row that cannot be read.
+        var hole: AccountHash?
         var rows: [AccountHash: CountState] = [:]
         var position: RecordPosition?
         var highest: CountState?
     }
 
-    package init(number: UInt64) { self.number = number }
+    package init(number: UInt64, dice: Dice, isSlow: Bool) {
+        self.number = number
+        self.dice = dice
+        self.isSlow = isSlow
+    }
 
     package var rows: [AccountHash: CountState] { content?.rows ?? [:] }
 
@@ -27,12 +38,20 @@ package final class DiskFile {
         self.content = content
     }
 
-    /// Loses some of the last writes, which the machine had not brought to its disk yet, or the file.
+    /// Loses some of the last writes, which the machine had not brought to its disk yet, or the file, or part of it.
     package func losePower(_ dice: inout Dice) {
         guard !past.isEmpty else { return }
         content = past[dice.below(past.count)]
         past = []
+        if let content, !content.rows.isEmpty, self.dice.chance(300) {
+            self.content?.hole = self.dice.pick(content.rows.keys.sorted())
+        }
     }
+
+    fileprivate func beginWrite() { slowness = isSlow ? dice.pick([0, 900, 990]) : 0 }
+
+    /// How many rows a call writes.
+    fileprivate func piece() -> Int { dice.chance(slowness) ? 0 : dice.between(1...3) }
 }
 
 /// Like `CountFile`: the first write creates the file, and each makes another one.
@@ -43,6 +62,7 @@ package final class MemoryDisk: CountDisk {
     private var content: DiskFile.Content?
     /// The rows that `write` has left to do.
     private var left: Int?
+    package private(set) var isDamaged = false
     package let secret: AccountSecret
     package var position: RecordPosition? { content?.position }
     package var highest: CountState? { content?.highest }
@@ -57,6 +77,8 @@ package final class MemoryDisk: CountDisk {
     }
 
     package func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
+        if let hole = content?.hole, accounts.contains(hole) { isDamaged = true }
+        if isDamaged { return false }
         for account in accounts {
             if let state = content?.rows[account] { body(account, state) }
         }
@@ -66,14 +88,18 @@ package final class MemoryDisk: CountDisk {
     package func write(
         _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, most: Int
     ) -> CountWrite {
-        guard isAlive(), file.failures == 0 else {
-            if isAlive() { file.failures -= 1 }
+        guard isAlive(), !isDamaged, file.failures == 0 else {
+            if isAlive(), file.failures > 0 { file.failures -= 1 }
             left = nil
             return .failed
         }
-        left = max(0, (left ?? rowCount + rows.count) - most)
+        if left == nil { file.beginWrite() }
+        left = max(0, (left ?? rowCount + rows.count) - (most == .max ? most : file.piece()))
         guard left == 0 else { return .begun }
         left = nil
+        // Only a position is written without reading the file.
+        if content?.hole != nil, !rows.isEmpty { isDamaged = true }
+        if isDamaged { return .failed }
         var next = content ?? DiskFile.Content(secret: secret)
         for row in rows {
             next.rows[row.account] = row.state
@@ -92,6 +118,7 @@ package final class MemoryDisk: CountDisk {
         left = nil
         if content != nil { file.replace(by: nil) }
         content = nil
+        isDamaged = false
         return true
     }
 }

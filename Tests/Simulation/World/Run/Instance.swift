@@ -43,23 +43,26 @@ final class Instance {
     /// The version of the formats that it writes for other instances.
     var formatVersion = FormatVersion.current
     /// Indexed by topic and partition.
-    private var files: [[DiskFile]]
+    private var files: [[DiskFile]] = []
+    private var dice: Dice
+    private var isDiskSlow = true
 
-    init(index: Int, shards: Int, cluster: Cluster) {
+    init(index: Int, shards: Int, cluster: Cluster, seed: UInt64) {
         self.index = index
         identity = index
         self.shards = shards
         node = Node(cluster: cluster, number: index * 10)
-        files = Self.emptyFiles(cluster)
+        dice = Dice(seed: seed ^ 0xd15c_0000 &+ UInt64(index))
+        loseDisk(cluster)
     }
 
-    private static func emptyFiles(_ cluster: Cluster) -> [[DiskFile]] {
-        cluster.logs.prefix(Topics.inputs).enumerated().map { topic, logs in
-            logs.indices.map { DiskFile(number: UInt64(topic << 16 + $0)) }
+    func loseDisk(_ cluster: Cluster) {
+        files = cluster.logs.prefix(Topics.inputs).enumerated().map { topic, logs in
+            logs.indices.map {
+                DiskFile(number: UInt64(topic << 16 + $0), dice: dice.fork(), isSlow: isDiskSlow)
+            }
         }
     }
-
-    func loseDisk(_ cluster: Cluster) { files = Self.emptyFiles(cluster) }
 
     /// Switches to the other release, which cannot use the state files of this one.
     func changeRelease(_ cluster: Cluster) {
@@ -70,6 +73,11 @@ final class Instance {
     func losePower(_ dice: inout Dice) { for topic in files { for file in topic { file.losePower(&dice) } } }
 
     func failDisk() { for topic in files { for file in topic { file.failures = 2 } } }
+
+    func healDisk() {
+        isDiskSlow = false
+        for topic in files { for file in topic { file.isSlow = false } }
+    }
 
     func file(_ partition: TopicPartition) -> DiskFile {
         let topic = Topics.names.firstIndex(of: partition.topic) ?? 0

@@ -110,7 +110,7 @@ extension Run {
         guard instance.node.isAlive, !instance.node.isFrozen, !instance.hosts.isEmpty else { return }
         verdict.trouble()
         instance.node.freeze()
-        let zombie = Instance(index: instance.index, shards: instance.shards, cluster: cluster)
+        let zombie = Instance(index: instance.index, shards: instance.shards, cluster: cluster, seed: scenario.seed)
         zombie.node = instance.node
         zombie.hosts = instance.hosts
         zombies.append(zombie)
@@ -238,6 +238,7 @@ extension Run {
             instance.node.thaw()
             instance.node.setCut(false)
             instance.node.network = scenario.network
+            instance.healDisk()
         }
         for topic in cluster.logs { for log in topic { (log.isLeaderAway, log.awayUntil) = (false, 0) } }
         if cluster.isOut {

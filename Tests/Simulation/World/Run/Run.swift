@@ -75,7 +75,7 @@ package final class Run {
             cluster.group.preset(0)
         }
         for index in 0..<scenario.instances {
-            let instance = Instance(index: index, shards: scenario.shards, cluster: cluster)
+            let instance = Instance(index: index, shards: scenario.shards, cluster: cluster, seed: scenario.seed)
             if index.isMultiple(of: 2) { instance.formatVersion = .next }
             instances.append(instance)
             start(instance, after: timeline.dice.between(0...UInt64.milliseconds(100)))

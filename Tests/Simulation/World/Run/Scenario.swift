@@ -195,6 +195,8 @@ package struct Scenario: Sendable {
                 let topic = isExactlyOnce || rare.chance(500) ? rare.below(topics) : Topics.changelog
                 leaderless = (topic, rare.below(partitions))
             }
+            var disks = Dice(seed: seed ^ 0xd15c_0fff)
+            settings.writeBehindInterval = disks.pick([.seconds(10), .seconds(1), .milliseconds(200)])
             makeLateFaults()
             loseRecords()
             stopOutputs()
