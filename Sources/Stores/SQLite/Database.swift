@@ -198,8 +198,12 @@ extension StoreError: CustomStringConvertible {
 extension StoreError {
     /// The only place where an error of SQLite becomes one of ours.
     init(_ code: Int32, path: String, handle: OpaquePointer?, sql: String) {
-        let message = handle.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)
-        self = .sqlite(path: path, code: code, message: message.map { String(cString: $0) } ?? "", sql: sql)
+        var message = (handle.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)).map { String(cString: $0) } ?? ""
+        // Such as a full disk, which SQLite calls an I/O error in its shared memory.
+        if let handle, code & 0xff == SQLITE_IOERR {
+            message += ": \(String(cString: strerror(sqlite3_system_errno(handle))))"
+        }
+        self = .sqlite(path: path, code: code, message: message, sql: sql)
     }
 
     /// The system's error for the call that has just failed.
