@@ -224,7 +224,7 @@ struct KafkaPortsTests {
         let message = try begin(3, by: &ports, peer)
         defer { ports.release(message) }
         expectEqual(ports.publish(tag: Self.tag), .queued)
-        _ = try report(by: &ports, peer)
+        try expect(report(by: &ports, peer).failure, is: nil)
         peer.setDown()
         var answers: [Bool] = []
         // Each attempt waits for half a second.
