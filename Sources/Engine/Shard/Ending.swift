@@ -139,7 +139,7 @@ extension Shard where Ports: ~Copyable {
         if entries.count > 0 { ports.tell(.leftUnfinished(entries.count)) }
         if !settings.isTransactional, isDirty || checkpoint.isUnderWay {
             ports.tell(
-                .commitFailed(reason: ports.isJoining ? "the group is rebalancing" : "the group does not answer"))
+                .commitFailed(reason: ports.isJoining ? "the group is rebalancing" : "there was no time to wait"))
         }
         // Changes in the producer's queue would be stored after the next owner's, and count as the latest.
         if changesUnanswered > 0 { ports.purge(all: false) }

@@ -200,7 +200,7 @@ struct ShardEndTests {
 
     @Test(
         "The last commit is awaited until a twentieth of the grace is left; a warning says if it was not accepted",
-        arguments: zip([false, true], ["the group does not answer", "the group is rebalancing"]))
+        arguments: zip([false, true], ["there was no time to wait", "the group is rebalancing"]))
     func commitBound(isJoining: Bool, reason: String) {
         let shard = told()
         shard.acknowledge()
