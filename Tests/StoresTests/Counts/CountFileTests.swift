@@ -221,13 +221,15 @@ struct CountFileTests {
     func changedRows() throws {
         #expect(put([1: one, 2: two, 3: one], into: try open(), at: position(1)))
         let whole = [UInt8](try Data(contentsOf: URL(filePath: "\(path)/events-3.counts")))
+        var missed: [Int] = []
         for bit in 0..<3 * CountRow.size * 8 {
             var bytes = whole
             bytes[bit / 8] ^= 1 << (bit % 8)
             try temporary.write(bytes, to: "counts/events-3.counts")
             let file = try open()
-            #expect(read(file, 2...2) == nil && file.isDamaged, "bit \(bit)")
+            if read(file, 2...2) != nil || !file.isDamaged { missed.append(bit) }
         }
+        expect(missed, is: [])
     }
 
     @Test("A file that the system no longer reads is damaged: only another one can be read")
