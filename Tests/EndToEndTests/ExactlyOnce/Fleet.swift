@@ -35,7 +35,7 @@ final class Fleet: Sendable {
     func replace(_ index: Int, by signal: Int32) async throws {
         let process = self[index]
         process.send(signal)
-        try await process.waitForEnd()
+        try await process.expectEnd(signal == SIGTERM ? .exited(0) : .signalled(signal))
         try start(index)
     }
 
