@@ -92,27 +92,8 @@ public final class ClusterClient: Sendable {
         if code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS, let error = KafkaError(ifAny: code) { throw error }
     }
 
-    /// The number of members that a group has now; nil if brokers do not report it. Asks only the group's coordinator. It
-    /// is an error if this client is not allowed to see the group: `rd_kafka_list_groups` would leave it out. Blocks.
+    /// The number of members that a group has now; nil if brokers do not report it. Blocks.
     package func memberCount(ofGroup group: String, milliseconds: Int32) throws(KafkaError) -> Int? {
-        guard let queue = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue for the answer") }
-        defer { rd_kafka_queue_destroy(queue) }
-        group.withCString { name in
-            var names: [UnsafePointer<CChar>?] = [name]
-            rd_kafka_DescribeConsumerGroups(client.handle, &names, 1, nil, queue)
-        }
-        guard let event = rd_kafka_queue_poll(queue, milliseconds) else { throw .unanswered }
-        defer { rd_kafka_event_destroy(event) }
-        if let error = KafkaError(ifAny: rd_kafka_event_error(event)) { throw error }
-        var count = 0
-        guard let result = rd_kafka_event_DescribeConsumerGroups_result(event),
-            let described = rd_kafka_DescribeConsumerGroups_result_groups(result, &count), count > 0
-        else { throw KafkaError("no answer about the group") }
-        guard let error = rd_kafka_ConsumerGroupDescription_error(described[0]) else {
-            return rd_kafka_ConsumerGroupDescription_member_count(described[0])
-        }
-        let code = rd_kafka_error_code(error)
-        if code == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE { return nil }
-        throw KafkaError(code, message: String(cString: rd_kafka_error_string(error)))
+        try client.groups(named: group, milliseconds: milliseconds) { $0.reduce(0) { $0 + Int($1.member_cnt) } }
     }
 }

@@ -2,29 +2,43 @@ internal import CPushmillRdKafka
 
 /// Queries about a group. Like those of `Metadata`, they block the caller.
 extension Client {
-    /// The partitions of these topics that no member owns; nil if that is unknown, or if the group is not stable. Asks
-    /// all brokers and fails if one is away. `rd_kafka_DescribeConsumerGroups` would ask only the coordinator, but if
-    /// that is away for the request's timeout, librdkafka 2.0.2 later uses freed memory.
+    /// Calls `body` with the groups of that name: one or none. nil if brokers do not report groups. Asks all brokers
+    /// and fails if one is away. `rd_kafka_DescribeConsumerGroups` would ask only the coordinator, but librdkafka 2.0.2
+    /// uses freed memory if the coordinator is away for the request's timeout.
+    func groups<Answer>(
+        named group: String, milliseconds: Int32, _ body: (UnsafeBufferPointer<rd_kafka_group_info>) -> Answer
+    ) throws(KafkaError) -> Answer? {
+        var list: UnsafePointer<rd_kafka_group_list>?
+        let code = rd_kafka_list_groups(handle, group, &list, milliseconds)
+        defer { if let list { rd_kafka_group_list_destroy(list) } }
+        switch code {
+        case RD_KAFKA_RESP_ERR_NO_ERROR: break
+        case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE, RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION: return nil
+        default: throw KafkaError(code)
+        }
+        let groups = UnsafeBufferPointer(start: list?.pointee.groups, count: Int(list?.pointee.group_cnt ?? 0))
+        for group in groups { if let error = KafkaError(ifAny: group.err) { throw error } }
+        return body(groups)
+    }
+
+    /// The partitions of these topics that no member owns; nil if that is unknown, or if the group is not stable.
     func unowned(ofGroup group: String, topics: [String], milliseconds: Int32) -> Set<TopicPartition>? {
         var left: Set<TopicPartition> = []
         for topic in topics {
             guard let count = try? partitionCount(of: topic, milliseconds: milliseconds) else { return nil }
             left.formUnion((0..<Int32(clamping: count)).lazy.map { TopicPartition(topic, $0) })
         }
-        var list: UnsafePointer<rd_kafka_group_list>?
-        let code = rd_kafka_list_groups(handle, group, &list, milliseconds)
-        defer { if let list { rd_kafka_group_list_destroy(list) } }
-        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let list, list.pointee.group_cnt > 0,
-            case let group = list.pointee.groups[0], group.err == RD_KAFKA_RESP_ERR_NO_ERROR,
-            String(cString: group.state) == "Stable"
-        else { return nil }
-        for member in UnsafeBufferPointer(start: group.members, count: Int(group.member_cnt)) {
-            let bytes = UnsafeRawBufferPointer(
-                start: member.member_assignment, count: Int(member.member_assignment_size))
-            guard let own = MemberAssignment(bytes) else { return nil }
-            left.subtract(own.partitions)
+        let answer = try? groups(named: group, milliseconds: milliseconds) { groups -> Set<TopicPartition>? in
+            guard let group = groups.first, String(cString: group.state) == "Stable" else { return nil }
+            for member in UnsafeBufferPointer(start: group.members, count: Int(group.member_cnt)) {
+                let bytes = UnsafeRawBufferPointer(
+                    start: member.member_assignment, count: Int(member.member_assignment_size))
+                guard let own = MemberAssignment(bytes) else { return nil }
+                left.subtract(own.partitions)
+            }
+            return left
         }
-        return left
+        return answer ?? nil
     }
 }
 

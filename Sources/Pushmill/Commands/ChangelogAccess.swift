@@ -66,10 +66,7 @@ struct ChangelogAccess {
         let properties = try configuration.kafka.client(.consumer)
         let group = properties["group.id"] ?? ""
         let client = try ClusterClient(configuration.plainProducer())
-        let members = try explaining("cannot find out whether the service runs, in the group \(group)") {
-            try client.memberCount(ofGroup: group, milliseconds: Self.patience)
-        }
-        guard let count = members else {
+        guard let count = try client.memberCount(ofGroup: group, milliseconds: Self.patience) else {
             return console.error("warning: the brokers do not report whether the group \(group) has members")
         }
         guard count == 0 else {
