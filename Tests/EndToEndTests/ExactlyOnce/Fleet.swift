@@ -31,9 +31,10 @@ final class Fleet: Sendable {
         return (earlier.withLock { $0 } + processes.flatMap(\.lines)).filter { $0.contains(text) }
     }
 
-    /// Ends an instance by a signal and starts it again.
+    /// Ends an instance by a signal and starts it again. One that has ended itself is left to `tend`.
     func replace(_ index: Int, by signal: Int32) async throws {
         let process = self[index]
+        guard process.end == nil else { return }
         process.send(signal)
         try await process.expectEnd(signal == SIGTERM ? .exited(0) : .signalled(signal))
         try start(index)
