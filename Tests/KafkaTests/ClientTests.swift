@@ -34,6 +34,21 @@ struct ClientTests {
         #expect(try first.leave() && second.leave())
     }
 
+    @Test(
+        "Members are not counted by one who may not see the group",
+        arguments: [MockCluster.Request.findCoordinator, .offsetFetch])
+    func hidden(_ refused: MockCluster.Request) throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        let properties = ClientProperties([("bootstrap.servers", peer.cluster.bootstrapServers), ("group.id", "g")])
+        let count = { try ClusterClient.memberCount(ofGroupIn: properties, topic: "t", milliseconds: 20_000) }
+        // The mock cluster reports no groups.
+        expect(try count(), is: nil)
+        peer.cluster.failRequests(refused, with: [Int32](repeating: 30, count: 100))
+        let error = #expect(throws: KafkaError.self) { try count() }
+        expect(error?.name, is: "GROUP_AUTHORIZATION_FAILED")
+    }
+
     @Test("A member that gave partitions back counts as joining before its request is sent")
     func rejoining() throws {
         let peer = try Peer()

@@ -46,6 +46,7 @@ extension MockCluster {
         case listOffsets = 2
         case offsetCommit = 8
         case offsetFetch = 9
+        case findCoordinator = 10
         case heartbeat = 12
         case initProducerID = 22
         case addPartitionsToTransaction = 24

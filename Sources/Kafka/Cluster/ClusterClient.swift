@@ -92,8 +92,15 @@ public final class ClusterClient: Sendable {
         if code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS, let error = KafkaError(ifAny: code) { throw error }
     }
 
-    /// The number of members that a group has now; nil if brokers do not report it. Blocks.
-    package func memberCount(ofGroup group: String, milliseconds: Int32) throws(KafkaError) -> Int? {
-        try client.groups(named: group, milliseconds: milliseconds) { $0.reduce(0) { $0 + Int($1.member_cnt) } }
+    /// The number of members that the group of such a consumer has now; nil if brokers do not report it. It is an error
+    /// if its user may not see the group. `topic` is one that the user may see. Blocks.
+    package static func memberCount(
+        ofGroupIn properties: ClientProperties, topic: String, milliseconds: Int32
+    ) throws(KafkaError) -> Int? {
+        let client = try Client(RD_KAFKA_CONSUMER, properties, log: { _, _, _ in })
+        try client.checkSight(of: TopicPartition(topic, 0), milliseconds: milliseconds)
+        return try client.groups(named: properties["group.id"] ?? "", milliseconds: milliseconds) { groups in
+            groups.reduce(0) { $0 + Int($1.member_cnt) }
+        }
     }
 }

@@ -21,6 +21,23 @@ extension Client {
         return body(groups)
     }
 
+    /// Throws if this consumer's user may not see its group, which `rd_kafka_list_groups` would leave out: asks for an
+    /// offset, which takes the same right. `partition` is one that the user may see. For a client that has not joined.
+    func checkSight(of partition: TopicPartition, milliseconds: Int32) throws(KafkaError) {
+        rd_kafka_poll_set_consumer(handle)
+        let list = PartitionList([partition])
+        let end = ContinuousClock.now + .milliseconds(milliseconds)
+        while let error = KafkaError(ifAny: rd_kafka_committed(handle, list.pointer, min(500, milliseconds))) {
+            guard error.isTimeOut else { throw error }
+            // Only the consumer is told that the search for the coordinator is refused: it goes on.
+            while let message = rd_kafka_consumer_poll(handle, 0) {
+                defer { rd_kafka_message_destroy(message) }
+                if message.pointee.err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED { throw KafkaError(of: message) }
+            }
+            guard .now < end else { throw error }
+        }
+    }
+
     /// The partitions of these topics that no member owns; nil if that is unknown, or if the group is not stable.
     func unowned(ofGroup group: String, topics: [String], milliseconds: Int32) -> Set<TopicPartition>? {
         var left: Set<TopicPartition> = []

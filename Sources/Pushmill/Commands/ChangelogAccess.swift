@@ -65,8 +65,10 @@ struct ChangelogAccess {
     func checkNobodyRuns() throws {
         let properties = try configuration.kafka.client(.consumer)
         let group = properties["group.id"] ?? ""
-        let client = try ClusterClient(configuration.plainProducer())
-        guard let count = try client.memberCount(ofGroup: group, milliseconds: Self.patience) else {
+        let members = try explaining("cannot find out whether the service runs, in the group \(group)") {
+            try ClusterClient.memberCount(ofGroupIn: properties, topic: topic, milliseconds: Self.patience)
+        }
+        guard let count = members else {
             return console.error("warning: the brokers do not report whether the group \(group) has members")
         }
         guard count == 0 else {
