@@ -1,6 +1,8 @@
 import Dispatch
+import Glibc
 import PushmillKafka
 import PushmillTestSupport
+import Synchronization
 import Testing
 
 @Suite("Outputs", .serialized, .ownThread)
@@ -195,6 +197,56 @@ struct OutputProducerTests {
             Issue.record("a commit without brokers")
             return
         }
+    }
+
+    @Test("A commit ends once brokers answer it, however late librdkafka notices the calls meanwhile")
+    func lateCommit() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let isSlow = Atomic<Bool>(false)
+        let settings = [
+            ("transactional.id", "x"), ("debug", "eos,topic,metadata,broker"),
+            ("topic.metadata.refresh.interval.ms", "50"),
+        ]
+        let output = try Output(cluster, settings) { _, _, message in
+            if isSlow.load(ordering: .relaxed), message.contains("[thrd:main]") { usleep(20_000) }
+        }
+        expect(output.producer.initializeTransactions(milliseconds: 10_000), is: .done)
+        expect(output.producer.beginTransaction(), is: .done)
+        try output.publish([0])
+        try output.until { $0.stored == [0] }
+        cluster.setRoundTrip(milliseconds: 2000)
+        var outcome = output.producer.commitTransaction(milliseconds: 300)
+        isSlow.store(true, ordering: .relaxed)
+        let end = ContinuousClock.now + .seconds(60)
+        while case .retry = outcome, end > .now {
+            usleep(20_000)
+            outcome = output.producer.commitTransaction(milliseconds: 1)
+        }
+        expect(outcome, is: .done)
+        isSlow.store(false, ordering: .relaxed)
+    }
+
+    @Test("An abort waits for offsets that are still being added, and the next transaction works")
+    func abortedOffsets() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let output = try Output(cluster, [("transactional.id", "x")])
+        let producer = output.producer
+        let member = try Member(cluster, group: "g")
+        try member.until { $0.owned.count == 1 }
+        let positions = [Position(TopicPartition("t", 0), offset: 1, metadata: "m")]
+        expect(producer.initializeTransactions(milliseconds: 10_000), is: .done)
+        expect(producer.beginTransaction(), is: .done)
+        cluster.setRoundTrip(milliseconds: 1000)
+        expect(producer.addOffsets(positions, of: member.consumer, milliseconds: 50), is: .retry(.unanswered))
+        expect(producer.abortTransaction(milliseconds: 50), is: .retry(.unanswered))
+        cluster.setRoundTrip(milliseconds: 0)
+        expect(producer.abortTransaction(milliseconds: 30_000), is: .done)
+        expect(producer.beginTransaction(), is: .done)
+        expect(producer.addOffsets(positions, of: member.consumer, milliseconds: 30_000), is: .done)
+        expect(producer.commitTransaction(milliseconds: 30_000), is: .done)
+        #expect(try member.leave())
     }
 
     @Test("Adding offsets fails as `notAMember` if the group refuses the member", arguments: [22, 25, 82])

@@ -242,10 +242,6 @@ extension KafkaPorts {
 
     mutating func transact(_ step: TransactionStep) -> TransactionResult {
         let result: TransactionResult
-        // librdkafka 2.0.2 checks the timeout only when a broker answers (`rd_kafka_send_offsets_to_transaction`), and
-        // waits for broker threads that resolve an address (`rd_kafka_purge`).
-        inbox.isWithBrokers.store(true, ordering: .relaxed)
-        defer { inbox.isWithBrokers.store(false, ordering: .relaxed) }
         switch step {
         case .initialize: result = producer.initializeTransactions(milliseconds: Self.stepPatience)
         case .begin:

@@ -19,8 +19,6 @@ final class ShardInbox: Sendable {
     /// Something was posted: the shard looks every turn, and locks only then.
     private let hasNews = Atomic<Bool>(false)
     private let wasTerminated = Atomic<Bool>(false)
-    /// The shard's thread is in a call of librdkafka that only brokers end.
-    let isWithBrokers = Atomic<Bool>(false)
     /// The shard's thread has ended.
     let hasEnded = Atomic<Bool>(false)
 

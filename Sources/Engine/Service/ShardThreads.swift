@@ -13,8 +13,6 @@ package final class ShardThreads: Sendable {
 
     /// A shard's figures are no older than this.
     private static let looksEvery = Duration.milliseconds(250)
-    /// How long a transaction step may wait for brokers before readiness says so.
-    private static let answerPatience = Duration.seconds(5)
     /// How long threads have to end beyond the grace.
     private static let patience = Duration.seconds(3)
 
@@ -82,25 +80,20 @@ package final class ShardThreads: Sendable {
         return watch.withLock { $0.look(partitions, now: SystemTime.milliseconds) }
     }
 
-    /// The longest turn under way outside broker calls: a stage that claims to be immediate may block it.
-    package var longestTurn: Duration { longestTurn(withBrokers: false) }
-
-    private func longestTurn(withBrokers: Bool) -> Duration {
+    /// The longest turn under way: a stage that claims to be immediate may block it.
+    package var longestTurn: Duration {
         let now = TimeSource.system.now
-        let turning = inboxes.filter { $0.isWithBrokers.load(ordering: .relaxed) == withBrokers }
-        return turning.map { $0.shown.busy(now) }.max() ?? .zero
+        return inboxes.map { $0.shown.busy(now) }.max() ?? .zero
     }
 
     /// Why no traffic should be expected of this instance; empty when it is ready.
     package var reasons: [(word: String, sentence: String)] {
         Self.reasons(
-            isEnding: isEnding, isWithBrokers: longestTurn(withBrokers: true) > Self.answerPatience, figures,
-            contacts: environment.contacts?.reason, counts: settings.changelog != nil)
+            isEnding: isEnding, figures, contacts: environment.contacts?.reason, counts: settings.changelog != nil)
     }
 
     static func reasons(
-        isEnding: Bool, isWithBrokers: Bool = false, _ figures: [ShardFigures],
-        contacts: (word: String, sentence: String)?, counts: Bool
+        isEnding: Bool, _ figures: [ShardFigures], contacts: (word: String, sentence: String)?, counts: Bool
     ) -> [(word: String, sentence: String)] {
         var reasons: [(word: String, sentence: String)] = []
         if isEnding { reasons.append(("ending", "the service is shutting down")) }
@@ -110,7 +103,7 @@ package final class ShardThreads: Sendable {
         if figures.contains(where: { !$0.isInitialized }) {
             reasons.append(("no-transactions", "the transactional id has not been taken over yet"))
         }
-        if isWithBrokers || figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
+        if figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
             reasons.append(
                 ("cannot-publish", "the brokers do not acknowledge outputs, or the group has not confirmed this member")
             )

@@ -1,5 +1,6 @@
 internal import CPushmillRdKafka
 internal import Dispatch
+internal import Synchronization
 
 /// An idempotent producer for one thread that never blocks in it. With `stopsAtRefusal`, no record overtakes a refused
 /// one: with at-least-once delivery a refusal is fatal to the producer (`enable.gapless.guarantee`), in a transaction
@@ -12,6 +13,9 @@ package final class OutputProducer {
     @exclusivity(unchecked) private var topics: [(name: String, handle: OpaquePointer)] = []
     /// Reports that were taken during a transaction step.
     @exclusivity(unchecked) private var held: [OutputDelivery] = []
+    /// The step that another thread has begun, until its outcome is taken.
+    @exclusivity(unchecked) private var stepUnderWay: Step?
+    private let outcome = StepOutcome()
     /// When brokers were last asked about a topic's unknown partition.
     @exclusivity(unchecked) private var lastLook: ContinuousClock.Instant?
 
@@ -207,54 +211,79 @@ package enum TransactionResult: Sendable, Equatable {
     case failed(KafkaError)
 }
 
-/// Each step waits up to its timeout. Reports that come meanwhile are for the next `takeReports`.
+/// Each step waits up to its timeout, then answers `retry` and goes on: the same step must be asked for again. Reports
+/// that come meanwhile are for the next `takeReports`.
 extension OutputProducer {
     /// Fences any other producer with the same transactional ID, and ends a transaction that it left open.
     package func initializeTransactions(milliseconds: Int32) -> TransactionResult {
-        result(of: rd_kafka_init_transactions(client.handle, milliseconds))
+        perform(.initialize, milliseconds) { rd_kafka_init_transactions($0, -1) }
     }
 
-    package func beginTransaction() -> TransactionResult { result(of: rd_kafka_begin_transaction(client.handle)) }
+    package func beginTransaction() -> TransactionResult {
+        Self.result(of: rd_kafka_begin_transaction(client.handle), client)
+    }
 
     /// Adds the group's commit of these positions, with metadata, to the transaction. The member's group metadata is
-    /// read anew each time: stale metadata shows brokers that it is no longer a member.
+    /// read anew each time: stale metadata shows brokers that it is no longer a member. After `retry`, only an abort
+    /// may follow.
     package func addOffsets(
         _ positions: [Position], of member: GroupConsumer, milliseconds: Int32
     ) -> TransactionResult {
-        guard let group = rd_kafka_consumer_group_metadata(member.client.handle) else {
+        guard let group = GroupMetadata(of: member) else {
             return .notAMember(KafkaError("this member has left the group"))
         }
-        defer { rd_kafka_consumer_group_metadata_destroy(group) }
         // Checked after the metadata was read, which then has the same member ID.
         guard !member.hasNewMemberID else { return .notAMember(KafkaError("the group has lost this member")) }
-        let list = PartitionList(positions)
-        return result(of: rd_kafka_send_offsets_to_transaction(client.handle, list.pointer, group, milliseconds))
+        return perform(.addOffsets, milliseconds) { producer in
+            let list = PartitionList(positions)
+            return rd_kafka_send_offsets_to_transaction(producer, list.pointer, group.pointer, milliseconds)
+        }
     }
 
     /// Sends what is queued, then commits.
     package func commitTransaction(milliseconds: Int32) -> TransactionResult {
-        end(milliseconds) { rd_kafka_commit_transaction($0, $1) }
+        perform(.commit, milliseconds) { rd_kafka_commit_transaction($0, -1) }
     }
 
     package func abortTransaction(milliseconds: Int32) -> TransactionResult {
-        end(milliseconds) { rd_kafka_abort_transaction($0, $1) }
+        perform(.abort, milliseconds) { rd_kafka_abort_transaction($0, -1) }
     }
 
-    /// These calls wait until all reports are taken, and this thread takes them. So each call is short and is repeated,
-    /// continuing where the last one ended, until it need not wait for reports.
-    private func end(_ milliseconds: Int32, _ call: (OpaquePointer, Int32) -> OpaquePointer?) -> TransactionResult {
-        let clock = ContinuousClock()
-        let deadline = clock.now + .milliseconds(Int(milliseconds))
+    fileprivate enum Step { case initialize, addOffsets, commit, abort }
+
+    /// Begins the step, or goes on waiting for it. An earlier step is waited for first, and its outcome dropped. The
+    /// calls that end a transaction wait until all reports are taken, and this thread takes them.
+    private func perform(
+        _ step: Step, _ milliseconds: Int32, _ call: @escaping @Sendable (OpaquePointer) -> OpaquePointer?
+    ) -> TransactionResult {
+        let end = ContinuousClock.now + .milliseconds(milliseconds)
+        // The waits below may take a wake-up that is meant for this thread's own wait.
+        defer { signal.wake() }
         while true {
+            if stepUnderWay == nil { begin(step, call) }
             take { held.append($0) }
-            let left = Int32(clock.now.duration(to: deadline) / .milliseconds(1))
-            let hasOpenReports = rd_kafka_outq_len(client.handle) > 0
-            let outcome = result(of: call(client.handle, max(1, hasOpenReports ? min(5, left) : left)))
-            guard case .retry(let error) = outcome, error.isTimeOut, left > 0 else { return outcome }
+            if let outcome = outcome.take() {
+                if exchange(&stepUnderWay, with: nil) == step { return outcome }
+                continue
+            }
+            let left = ContinuousClock.now.duration(to: end) / .nanoseconds(1)
+            guard left > 0 else { return .retry(.unanswered) }
+            signal.wait(nanoseconds: Int64(left))
         }
     }
 
-    private func result(of error: OpaquePointer?) -> TransactionResult {
+    /// Calls librdkafka once, on another thread, for as long as it takes. After a timeout it wants to be called again,
+    /// but 2.0.2 ends the process if its main thread is late to notice a call that resumes a commit: the commit's
+    /// answer is then taken for that of an abort (`rd_kafka_txn_endtxn_complete`).
+    private func begin(_ step: Step, _ call: @escaping @Sendable (OpaquePointer) -> OpaquePointer?) {
+        stepUnderWay = step
+        DispatchQueue(label: "pushmill.transaction").async { [client, outcome, signal] in
+            outcome.set(Self.result(of: call(client.handle), client))
+            signal.wake()
+        }
+    }
+
+    private static func result(of error: OpaquePointer?, _ client: Client) -> TransactionResult {
         guard let error else { return .done }
         let isFatal = rd_kafka_error_is_fatal(error) != 0 || client.isFatal
         let requiresAbort = rd_kafka_error_txn_requires_abort(error) != 0
@@ -264,6 +293,28 @@ extension OutputProducer {
         if problem.isRefusalOfMember { return .notAMember(problem) }
         return !requiresAbort && (isRetriable || problem.isTimeOut) ? .retry(problem) : .abort(problem)
     }
+}
+
+/// What a step has come to, once it has.
+private final class StepOutcome: Sendable {
+    private let result = Mutex<TransactionResult?>(nil)
+
+    func set(_ new: TransactionResult) { result.withLock { $0 = new } }
+
+    func take() -> TransactionResult? { result.withLock { $0.take() } }
+}
+
+/// Which member of which group commits offsets.
+private final class GroupMetadata: Sendable {
+    nonisolated(unsafe) let pointer: OpaquePointer
+
+    /// nil if the member has left its group.
+    init?(of member: GroupConsumer) {
+        guard let pointer = rd_kafka_consumer_group_metadata(member.client.handle) else { return nil }
+        self.pointer = pointer
+    }
+
+    deinit { rd_kafka_consumer_group_metadata_destroy(pointer) }
 }
 
 extension UnsafeRawBufferPointer? {

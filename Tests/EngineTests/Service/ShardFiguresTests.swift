@@ -250,8 +250,6 @@ struct ReadinessTests {
         figures.canPublish = false
         expect(words([other, figures]), is: ["no-transactions", "cannot-publish"])
         expect(words(isEnding: true, [figures]), is: ["ending", "cannot-publish"])
-        let hanging = ShardThreads.reasons(isEnding: false, isWithBrokers: true, [], contacts: nil, counts: true)
-        expect(hanging.map(\.word), is: ["cannot-publish"])
         let contacts = ("contacts-not-restored", "they are read")
         let all = ShardThreads.reasons(isEnding: true, [], contacts: contacts, counts: true)
         expect(all.map(\.word), is: ["ending", "contacts-not-restored"])
