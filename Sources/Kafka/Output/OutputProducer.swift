@@ -3,9 +3,10 @@ internal import Dispatch
 internal import Synchronization
 
 /// An idempotent producer for one thread, which waits only in the steps of a transaction, and there for a bounded time.
-/// With `stopsAtRefusal`, no record overtakes a refused one: with at-least-once delivery a refusal is fatal to the producer (`enable.gapless.guarantee`), in a transaction
-/// to the transaction. Everything queued is then reported, records in flight with their result. This does not cover
-/// records that time out: with at-least-once delivery `message.timeout.ms` must be 0.
+/// With `stopsAtRefusal`, no record overtakes a refused one: with at-least-once delivery a refusal is fatal to the
+/// producer (`enable.gapless.guarantee`), in a transaction to the transaction. Everything queued is then reported,
+/// records in flight with their result. This does not cover records that time out: with at-least-once delivery
+/// `message.timeout.ms` must be 0.
 package final class OutputProducer {
     private let client: Client
     private let signal: WakeSignal
