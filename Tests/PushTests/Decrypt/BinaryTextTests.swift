@@ -79,6 +79,7 @@ struct BinaryTextTests {
             expect(isText(bytes), is: (String(validating: bytes, as: UTF8.self) != nil), "\(bytes)")
         }
         #expect(isText([]))
+        #expect(UTF8Scalar.isText(UnsafeRawBufferPointer(start: nil, count: 0)))
     }
 
     @Test(

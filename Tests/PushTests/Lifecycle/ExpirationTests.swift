@@ -15,6 +15,7 @@ struct ExpirationTests {
             ("1699999999", Outcome.expired), ("1700000000", .expired), ("1700000001", .modified), ("0", .modified),
             ("", .modified), ("soon", .modified), ("-1", .modified), ("1e3", .modified), (" 1", .modified),
             ("99999999999999999999", .modified), ("9223372036854775807", .modified), ("1", .expired),
+            ("1:", .modified),
         ])
     func table(_ expiration: String, _ outcome: Outcome) async {
         let message = Message(payload, ["apns-expiration": expiration])

@@ -269,6 +269,13 @@ struct MalformedCatalogTests {
         expect(fixture.problems(), is: ["\(Self.dict): is a pipe, not a file"])
     }
 
+    @Test("A file that cannot be read is reported")
+    func unreadable() throws {
+        let fixture = try CatalogFixture([Self.strings: "a = b;"])
+        try #require(symlink("gone", "\(fixture.folder)/\(Self.dict)") == 0)
+        expect(fixture.problems(), is: ["\(Self.dict): No such file or directory"])
+    }
+
     @Test("A missing folder, or one without the default locale, is rejected")
     func missing() throws {
         let fixture = try CatalogFixture(["de.lproj/Localizable.strings": "a = b;"])

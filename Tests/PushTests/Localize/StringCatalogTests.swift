@@ -100,6 +100,16 @@ struct StringCatalogTests {
         expect(catalog.text("MIXED", ["3", "Bob"]), is: "3 from Bob")
     }
 
+    @Test("Each `%arg` of a text shows the substitution's argument")
+    func repeated() throws {
+        let catalog = try catalog(
+            #"""
+            "K": {"localizations": {"en": {"stringUnit": {"state": "translated", "value": "%#@n@ from %2$@"}, "substitutions": {
+              "n": {"argNum": 1, "formatSpecifier": "lld", "variations": \#(Self.plural("%arg file", "%arg files (%arg)"))}}}}}
+            """#)
+        expect(catalog.text("K", ["2", "Bob"]), is: "2 files (2) from Bob")
+    }
+
     @Test("A text with `%arg` outside a substitution is left to the device", arguments: [40, 256, 300])
     func misplaced(count: Int) throws {
         let other = String(repeating: "%arg ", count: count) + "%lld likes"
