@@ -53,6 +53,28 @@ struct CountTableTests {
         #expect(isOld)
     }
 
+    @Test("With nothing to write, the disk's file is not made anew")
+    func nothingToWrite() {
+        var counts = PartitionCounts(disk: MemoryDisk(), budget: 1 << 12, undoes: false)
+        expect(counts.isWorthWriting(waited: .seconds(3600)), is: false)
+        counts.stored(account(1), CountState(count: 1, offset: 1))
+        expect(counts.isWorthWriting(waited: .seconds(3600)), is: true)
+    }
+
+    @Test("A table that shrinks keeps as many accounts as it then has room for")
+    func shrinks() {
+        let disk = MemoryDisk()
+        var counts = PartitionCounts(disk: disk, budget: 1 << 20, undoes: false)
+        for number in 0..<10_000 { counts.want(account(number)) }
+        var isLoaded = counts.load()
+        #expect(isLoaded && counts.table.count == 10_000)
+        counts.budget = 1 << 17
+        counts.want(account(10_000))
+        isLoaded = counts.load()
+        let count = counts.table.count
+        #expect(isLoaded && 2_500...2_704 ~= count)
+    }
+
     @Test("Held accounts may exceed the budget, and their memory is returned after release")
     func beyondBudget() {
         let disk = MemoryDisk()
@@ -104,6 +126,12 @@ struct CountTableTests {
         var counts = PartitionCounts(disk: disk, budget: 1 << 12, undoes: false)
         let later = CountState(count: 2, offset: 2)
         counts.stored(account(1), later)
+        // There is room for 100 of them.
+        for number in 100..<1_000 {
+            counts.want(account(number))
+            let isLoaded = counts.load()
+            #expect(isLoaded)
+        }
         for _ in 0..<2 {
             counts.want(account(1))
             let isLoaded = counts.load()

@@ -75,6 +75,34 @@ struct ShardRefusalTests {
         expect(shard.refusals, is: 2)
     }
 
+    @Test("The refusals of a log are forgotten when a recreated one takes its place")
+    func forgottenWithLog() {
+        let shard = Shard.counting {
+            $0.isTransactional = true
+            $0.reset = .earliest
+        }
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledgeChanges()
+        shard.fail(.refused(reason: "bad"))
+        shard.turn()
+        shard.acknowledgeChanges()
+        // Another producer begins with the committed offsets.
+        shard.ports.hasProducerFailed = true
+        for _ in 0..<3 { shard.turn() }
+        expect(shard.refusals, is: 1)
+        // The log ends just before what was counted last.
+        for _ in 0..<2 {
+            shard.ports.events = [.committed([Shard.position(Position.none)])]
+            #expect(shard.callsOfTurn().contains(.askRange(partition)))
+            shard.ports.events = [.range(partition, 0..<10)]
+            shard.ports.replica = [Shard.record(0, "anna", "5 10"), Shard.end(1)]
+            for _ in 0..<2 { shard.turn() }
+        }
+        expect(shard.refusals, is: 0)
+    }
+
     @Test("Only refused outputs are sent alone")
     func others() {
         let shard = transactional()

@@ -313,6 +313,25 @@ struct ShardTransactionTests {
         #expect(shard.callsOfTurn().contains(.seek(Shard.position(0))))
     }
 
+    @Test("After 20 producers in a row that stored nothing, a second passes before each of the next")
+    func replacedSlowly() {
+        let shard = Shard.transactional()
+        shard.begin()
+        func isReplaced(after time: Duration = .zero) -> Bool {
+            shard.callsOfTurn(after: time).contains(.replaceProducer)
+        }
+        for _ in 0..<20 {
+            shard.ports.hasProducerFailed = true
+            expect(isReplaced(), is: true)
+        }
+        for _ in 0..<2 {
+            shard.ports.hasProducerFailed = true
+            expect(isReplaced(), is: false)
+            expect(isReplaced(after: .milliseconds(999)), is: false)
+            expect(isReplaced(after: .milliseconds(1)), is: true)
+        }
+    }
+
     @Test("A partition's start is not committed again after a commit with an unknown outcome")
     func beginningOnce() {
         let shard = Shard.transactional { $0.reset = .earliest }
