@@ -128,6 +128,12 @@ struct NewsTests {
         sink(4, "FAIL", "enable.gapless.guarantee")
         expect(
             written.map(\.level), is: [.error, .error, .error, .error, .warning, .info, .info, .warning, .warning])
+        expect(
+            written.suffix(2).map(\.fields),
+            is: [
+                [.component("CONFWARN"), .error(text: "another")],
+                [.component("FAIL"), .error(text: "enable.gapless.guarantee")],
+            ])
         expect(LogLevel(syslog: 7), is: .debug)
         expect(written.first?.fields, is: [.component("FETCH"), .error(text: "said")])
     }

@@ -11,15 +11,16 @@ struct ShardFiguresTests {
     private typealias Shard = ScriptedShard
     private let start = Instant.past + .seconds(100)
 
-    @Test("Figures show each partition's oldest message in flight, by its timestamp or intake")
-    func oldest() {
+    @Test(
+        "Figures show each partition's oldest message in flight, by its timestamp or intake", arguments: [-1, 0])
+    func oldest(without timestamp: Int64) {
         let shard = Shard()
         shard.begin(0..<3)
         expect(shard.figures.partitions.map(\.lastTaken), is: [nil, nil, nil])
         shard.ports.messages = [
             ScriptedPorts.Message(partition: 0, offset: 0, timestamp: 70),
             ScriptedPorts.Message(partition: 0, offset: 1, timestamp: 60, byteCount: 11),
-            ScriptedPorts.Message(partition: 1, offset: 0, timestamp: -1),
+            ScriptedPorts.Message(partition: 1, offset: 0, timestamp: timestamp),
         ]
         shard.turn()
         shard.turn(after: .seconds(2))
