@@ -38,6 +38,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case clockAheadAbortsForEver
     /// The number of records published and not committed is unbounded.
     case exposureUnbounded
+    /// A producer that does not report all of its records is not replaced.
+    case reportsAwaitedForEver
 
     #if PLANTED_FAULTS
         /// The fault of a run within `$planted.withValue`. Concurrent runs outside have none.

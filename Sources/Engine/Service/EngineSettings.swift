@@ -120,6 +120,8 @@ package struct ShardSettings: Sendable {
     /// How long a shutdown may take, commits included.
     package var shutdownGrace = Duration.seconds(25)
     package var sessionTimeout = Duration.seconds(45)
+    /// With transactions: longer than the timeouts of a record and of its request together.
+    package var reportPatience = Duration.seconds(30)
     /// Bytes for the accounts in memory.
     package var countBudget = 192 << 20
     /// How long stored counts wait for the disk at least, unless there are many.

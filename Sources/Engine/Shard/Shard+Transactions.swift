@@ -106,6 +106,26 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
+    /// Called once a turn, with the number of reports that came. Reports come within the timeouts of records and of
+    /// requests, or never: librdkafka 2.0.2 forgets what it is to send again to a partition that its topic has lost, for
+    /// as long as a transaction has that partition (`rk_eos.txn_rktps`). No abort can end then: another producer must.
+    mutating func awaitReports(after count: Int) {
+        if PlantedFault.isPlanted(.reportsAwaitedForEver) { return }
+        guard retries.outstanding + changesUnanswered > 0 else { return reportsDue = .never }
+        if count > 0 || reportsDue == .never { reportsDue = now + settings.reportPatience }
+        guard now >= reportsDue else { return }
+        reportsDue = .never
+        beginReplacement()
+        ports.tell(.producerReplaced(reason: "it does not report all of its records"))
+        perform(checkpoint.producerFailed(now: now))
+        for entry in entries.indices where entries[entry].state != .free && entries[entry].isUnanswered {
+            handle(OutputReport(tag: entries.tag(of: entry), failure: .purged))
+        }
+        // The changes themselves go when the producer is replaced, and no report of a former producer is taken.
+        changesUnanswered = 0
+        for index in partitions.indices { partitions[index].changesUnanswered = 0 }
+    }
+
     /// Each refused record fails a producer. If this many in a row have stored nothing, a record is not the cause.
     mutating func beginReplacement() {
         guard !isReplacingProducer else { return }

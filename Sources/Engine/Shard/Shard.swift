@@ -46,6 +46,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var isFull = false
     /// Changelog records that await their delivery report.
     var changesUnanswered = 0
+    /// With transactions: when the outstanding reports are given up, unless one comes.
+    var reportsDue = Instant.never
     /// Changes of all partitions that are not known to be in the changelog.
     var changesUnstored = 0
     /// When unpublished changes are due.
@@ -159,7 +161,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         if retries.outputs.isCollected || retries.letters.isCollected, !isReplacingProducer { return now }
         var next = checkpoint.wakeUp(isDirty: isDirty)
         if checkpoint.takesOutputs { next = min(next, wakeUps.earliest(entries)) }
-        next = min(next, ending.deadline, revocation?.deadline ?? .never, writeBehindDue, nextRecommit)
+        next = min(next, ending.deadline, revocation?.deadline ?? .never, writeBehindDue, nextRecommit, reportsDue)
         if checkpoint.takesOutputs, mayPublish {
             let soon = now + .milliseconds(1)
             if let resends = retries.outputs.resendsAt { next = min(next, max(resends, soon)) }
@@ -191,6 +193,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             if index + Self.lookAhead < reports.count { prefetch(reports[index + Self.lookAhead]) }
             handle(reports[index])
         }
+        if settings.isTransactional { awaitReports(after: reports.count) }
         reports.removeAll(keepingCapacity: true)
         // Once for all reports: a purge makes librdkafka look at every partition of every topic.
         if mustPurge {

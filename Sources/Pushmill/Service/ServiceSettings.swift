@@ -25,6 +25,7 @@ extension EngineSettings {
             default: .earliest
             }
         if let time = consumer["session.timeout.ms"].flatMap({ Int($0) }) { shard.sessionTimeout = .milliseconds(time) }
+        shard.reportPatience = .milliseconds(configuration.kafka.transactionTimeout * 2 + 5_000)
         makeRoom()
         configuration.keepGuarantee(&producer, transactionalID: transactionalID)
     }

@@ -34,6 +34,8 @@ package final class ProducerClient {
         var isInTransaction = false
         /// The first failure since a batch was last stored.
         var stuckSince: UInt64?
+        /// Nothing of it is sent or reported any more.
+        var isLost = false
 
         init(_ log: PartitionLog, _ node: Node) {
             self.log = log
@@ -57,6 +59,10 @@ package final class ProducerClient {
     package private(set) var inFlight = 0
     var isInTransaction = false
     var hasOffsets = false
+    /// The next partition to which something is sent in a transaction is lost.
+    package var losesNext = false
+    /// Some records are never reported.
+    private(set) var hasLost = false
     private var lanes: [Lane] = []
     private let settled: (Outgoing, Fate) -> Void
     private var isGone = false
@@ -114,10 +120,19 @@ package final class ProducerClient {
         }
     }
 
+    /// As librdkafka 2.0.2 does with a partition that its topic loses for a moment: what is in flight of it within a
+    /// transaction is neither sent again nor reported.
+    private func lose(_ lost: Lane) {
+        (losesNext, hasLost, lost.isLost) = (false, true, true)
+        lanes.removeAll { $0 === lost }
+        let lane = lane(of: lost.log)
+        (lane.sequence, lane.isInTransaction) = (lost.sequence, true)
+    }
+
     package func flush() { for lane in lanes { pump(lane) } }
 
     private func pump(_ lane: Lane) {
-        guard !isGone, !hasFailed, !lane.isBackingOff, refusedInTransaction == nil else { return }
+        guard !isGone, !hasFailed, !lane.isLost, !lane.isBackingOff, refusedInTransaction == nil else { return }
         while !lane.queue.isEmpty, lane.flights.count < Self.flightLimit {
             let count = min(lane.queue.count, node.timeline.dice.between(1...8))
             let flight = Flight(sequence: lane.sequence, epoch: epoch, outgoing: Array(lane.queue.prefix(count)))
@@ -126,6 +141,7 @@ package final class ProducerClient {
             lane.flights.append(flight)
             inFlight += count
             ask(lane, flight)
+            if losesNext, isInTransaction { return lose(lane) }
         }
     }
 
@@ -145,7 +161,7 @@ package final class ProducerClient {
             case .invalidState: return .refused(.noTransaction)
             }
         } _: { [weak self] answer in
-            guard let self, !isGone else { return }
+            guard let self, !isGone, !lane.isLost else { return }
             answered(answer, lane, flight)
         }
     }
@@ -191,7 +207,7 @@ package final class ProducerClient {
         lane.attempt += 1
         let attempt = lane.attempt
         node.after(node.timeline.dice.between(.milliseconds(10)...(.milliseconds(60)))) { [weak self] in
-            guard let self, !isGone, lane.isBackingOff, lane.attempt == attempt else { return }
+            guard let self, !isGone, !lane.isLost, lane.isBackingOff, lane.attempt == attempt else { return }
             lane.isBackingOff = false
             for flight in flights where lane.flights.contains(where: { $0.sequence == flight.sequence }) {
                 ask(lane, flight)

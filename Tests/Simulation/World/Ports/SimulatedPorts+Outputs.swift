@@ -114,6 +114,8 @@ extension SimulatedPorts {
         if producer?.purge(all: all) == true { witness.troubled("outputs are purged", by: self) }
     }
 
+    func loseReports() { producer?.losesNext = transactionalName != nil }
+
     package var hasProducerFailed: Bool { producer?.hasFailed ?? true }
 
     package func replaceProducer() -> Bool {
@@ -122,6 +124,7 @@ extension SimulatedPorts {
         witness.troubled("a producer is replaced", by: self)
         producer?.abandon()
         producer = newProducer()
+        reports.removeAll(keepingCapacity: true)
         return true
     }
 

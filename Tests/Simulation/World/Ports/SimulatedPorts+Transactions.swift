@@ -144,6 +144,10 @@ extension SimulatedPorts {
     private func abort(_ producer: ProducerClient, _ name: String) -> TransactionResult {
         let epoch = producer.epoch
         if producer.isInTransaction { _ = producer.purge(all: true) }
+        guard !producer.hasLost else {
+            elapsed += .milliseconds(2)
+            return .retry(.unanswered)
+        }
         let isOpen = producer.isInTransaction && producer.hasWrittenInTransaction
         if isOpen {
             switch ask({ $0.transactions.end(name, epoch: epoch, commits: false) }) {

@@ -58,6 +58,9 @@ extension Run {
             let offset = log.border(before: count)
             verdict.loses(log, from: offset)
             log.cut(from: offset)
+        case .loseReports(let index):
+            verdict.trouble()
+            for host in instances[index].hosts { host.ports.loseReports() }
         case .upstream(let topic, let partition, let count, let time):
             openUpstreamTransaction(in: cluster.logs[topic][partition], records: count, for: time)
         case .grow(let later):

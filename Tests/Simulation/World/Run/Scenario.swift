@@ -39,6 +39,8 @@ package enum Fault: Sendable {
     case lose(topic: Int, partition: Int, records: Int)
     /// The last partitions are added to the input, and that much later to the changelog.
     case grow(later: UInt64)
+    /// A topic loses a partition for a moment, as an exactly-once instance has records for it in flight.
+    case loseReports(instance: Int)
 }
 
 /// What follows when everything is done. `madeAnew`: input logs are recreated, and more events come. `replaced`: the
@@ -201,6 +203,7 @@ package struct Scenario: Sendable {
             loseRecords()
             stopOutputs()
             addPartitions()
+            loseReports()
         }
         faults.sort { $0.time < $1.time }
         guard count > 0, dice.chance(200) else { return }
@@ -226,6 +229,14 @@ package struct Scenario: Sendable {
         addUpstream(&dice)
         // Enough late events that most changelogs continue, and most accounts do not.
         if dice.chance(600) { late = min(12, events.count / 4) }
+    }
+
+    private mutating func loseReports() {
+        settings.reportPatience = .nanoseconds(Int64(transactionTimeout * 2 + .seconds(1)))
+        var dice = Dice(seed: seed ^ 0x10_5ef0)
+        guard isExactlyOnce, dice.chance(50) else { return }
+        let time = UInt64.milliseconds(300) + UInt64(dice.below(Int(UInt64.seconds(9))))
+        faults.append((time, .loseReports(instance: dice.below(instances))))
     }
 
     private func makeLateFault(_ dice: inout Dice) -> Fault {
