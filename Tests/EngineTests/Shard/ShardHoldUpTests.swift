@@ -21,7 +21,7 @@ struct ShardHoldUpTests {
         expect(shard.published(), is: [2])
         // The transaction is due to end, but its output is not stored.
         shard.turn(after: .milliseconds(20))
-        for _ in 0..<40 { shard.turn(after: .seconds(1)) }
+        for _ in 0..<20 { shard.turn(after: .seconds(1)) }
         shard.acknowledge()
         shard.ports.stageResults = shard.ports.suspendedEntries
         expect((0..<3).flatMap { _ in shard.published() }, is: [0, 1])
