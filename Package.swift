@@ -68,7 +68,7 @@ let package = Package(
         // Runs a chain on payloads, for tests of stages.
         library(
             "PushmillTesting", in: "PushmillTesting",
-            ["Pushmill", "PushmillReplay", "PushmillStages", "PushmillPayload"]),
+            ["Pushmill", "PushmillReplay", "PushmillEngine", "PushmillStages", "PushmillPayload"]),
 
         // Sample events, the files that a service needs for them, and a report of the results.
         library(

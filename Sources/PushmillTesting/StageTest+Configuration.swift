@@ -1,4 +1,6 @@
 public import Pushmill
+// `Configuration` contains types of it: swiftc compiles a file again only if a module changes that it imports.
+import PushmillEngine
 import PushmillReplay
 
 extension StageTest {
