@@ -6,8 +6,8 @@ package import PushmillStores
 ///
 /// The key is the recipient's length (32 bits, big-endian), the recipient and the app. The value is, in decimal, the
 /// count, the source offset of the last event counted and, unless it is 0, the incarnation of that log: `3 120045`,
-/// `3 120045 1`. A count alone belongs to an unknown event, and so does a tombstone, which is a count of 0. The account
-/// of nobody, with an empty recipient and app, identifies the log (`Shard+NewLogs`).
+/// `3 120045 1`. A count alone belongs to an unknown event, and so does a tombstone, which is a count of 0. The accounts
+/// of nobody, with an empty recipient, identify the log (`Shard+NewLogs`).
 ///
 /// In version 2 a mark precedes the value, and named parts may follow it, which a reader skips if it does not know
 /// them: `v2 3 120045 1 name=value`. A release must not need a part that the release before it would drop. Later

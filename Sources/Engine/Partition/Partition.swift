@@ -12,9 +12,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         /// Asked for the log's range, since nothing is committed, somebody else set the offset (if counts are kept) or
         /// the log lacks the next one; asked again at `again`.
         case askingRange(again: Instant)
-        /// Its log may not be the one that was counted: the record at the mark tells, if it arrives by `until`. If the
-        /// log ends before what was taken of it, `start` is where it begins.
-        case comparing(CountState, start: Int64?, until: Instant)
+        /// Its log may not be the one that was counted: the record at a mark tells.
+        case comparing(LogComparison)
         /// To be read on from this offset: the seek is made, or tried again, at `again`.
         case seeking(Int64, again: Instant)
         case running

@@ -59,8 +59,9 @@ extension Shard where Ports: ~Copyable {
         guard since + .seconds(1) < now else { return }
         entries.putOff(since: since, to: now)
         for index in partitions.indices {
-            guard case .comparing(let mark, let start, _) = partitions[index].state else { continue }
-            partitions[index].state = .comparing(mark, start: start, until: now + Self.comparesFor)
+            guard case .comparing(var comparison) = partitions[index].state else { continue }
+            comparison.until = now + Self.comparesFor
+            partitions[index].state = .comparing(comparison)
         }
     }
 
@@ -68,8 +69,8 @@ extension Shard where Ports: ~Copyable {
         let index = partitions.index(topic: message.topic, partition: message.partition)
         guard index >= 0, partitions[index].state == .running else {
             // The log holds a record that is skipped before a seek: a gap ends there at the latest.
-            if index >= 0, case .comparing(let mark, _, _) = partitions[index].state {
-                compare(message, with: mark, index)
+            if index >= 0, case .comparing(let comparison) = partitions[index].state {
+                compare(message, comparison, index)
             }
             if index >= 0, let gap = partitions[index].gap, message.offset >= partitions[index].ledger.next {
                 partitions[index].gap = min(gap, message.offset)

@@ -24,7 +24,7 @@ extension Shard where Ports: ~Copyable {
             case .askingRange: moveInLog(index)
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
-            case .comparing(_, _, let time) where time <= now && canCompare: compared(index, nil)
+            case .comparing(let comparison) where comparison.until <= now && canCompare: compared(index, comparison)
             case .stalled where partitions[index].changelog.rereadDue <= now: rereadChangelog(of: index)
             case .running where partitions[index].changelog.rereadDue <= now:
                 stall(index, at: partitions[index].ledger.next)
@@ -48,7 +48,7 @@ extension Shard where Ports: ~Copyable {
         for index in partitions.indices {
             switch partitions[index].state {
             case .asking(let again), .askingRange(let again), .seeking(_, let again): due = min(due, again)
-            case .comparing(_, _, let time) where canCompare: due = min(due, time)
+            case .comparing(let comparison) where canCompare: due = min(due, comparison.until)
             case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
             case .stalled: due = min(due, now + Self.seeksEvery)
             case .running: due = min(due, partitions[index].changelog.rereadDue)

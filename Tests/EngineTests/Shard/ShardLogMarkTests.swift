@@ -26,7 +26,7 @@ struct ShardLogMarkTests {
     /// Turns until the shard has to find out which log it is.
     private static func asked(
         _ committed: Position = Shard.position(Position.none), _ range: Range<Int64> = 0..<10,
-        _ changelog: [Shard.ReplicaEntry] = counted, _ change: (inout ShardSettings) -> Void = { _ in }
+        changelog: [Shard.ReplicaEntry] = counted, _ change: (inout ShardSettings) -> Void = { _ in }
     ) -> (shard: ScriptedShard, calls: [Shard.Call]) {
         let shard = Shard.counting {
             $0.reset = .earliest
@@ -55,6 +55,34 @@ struct ShardLogMarkTests {
             shard.turn(after: .milliseconds(20))
             let marks = shard.ports.takeSentChanges().map { "\($0.key) \($0.value)" }
             expect(marks, is: (isMarked ? [" 1000 1"] : []))
+        }
+    }
+
+    @Test("A mark that is replaced becomes the next older one when that is too old: by a minute, an hour, a day")
+    func older() {
+        let shard = Shard.counting()
+        shard.begin()
+        let steps: [(timestamp: Int64, marks: [String])] = [
+            (1_000, [" 1000 0"]), (2_000, ["minute 1000 0", " 2000 1"]), (61_999, [" 61999 2"]),
+            (70_000, ["minute 61999 2", "hour 1000 0", " 70000 3"]), (3_700_000, [" 3700000 4"]),
+            (3_700_001, ["minute 3700000 4", " 3700001 5"]), (3_800_000, [" 3800000 6"]),
+            (3_800_001, ["minute 3800000 6", "hour 3700000 4", "day 1000 0", " 3800001 7"]),
+        ]
+        for (offset, step) in steps.enumerated() {
+            shard.turn(after: .seconds(5))
+            shard.ports.messages = [
+                ScriptedPorts.Message(offset: Int64(offset), timestamp: step.timestamp, recipient: "anna")
+            ]
+            shard.turn()
+            shard.acknowledge()
+            shard.turn()
+            shard.turn(after: .milliseconds(20))
+            shard.acknowledgeChanges()
+            shard.turn()
+            shard.turn(after: .milliseconds(20))
+            expect(shard.ports.sentChanges.map { "\($0.key) \($0.value)" }, is: step.marks)
+            shard.acknowledgeChanges()
+            shard.turn()
         }
     }
 
@@ -94,7 +122,7 @@ struct ShardLogMarkTests {
         shard.acknowledgeChanges()
         shard.turn()
         shard.turn(after: .milliseconds(20))
-        expect(shard.ports.takeSentChanges().map(\.value), is: (isHighest ? ["1000 8"] : []))
+        expect(shard.ports.takeSentChanges().map(\.value), is: (isHighest ? ["1000 7", "1000 8"] : []))
     }
 
     @Test("Another record at the mark means another log: counts stay, and its events count")
@@ -161,7 +189,7 @@ struct ShardLogMarkTests {
             switch way {
             case 0: Self.asked(Shard.position(8))
             case 1: Self.asked(Shard.position(Position.none), 8..<10)
-            default: Self.asked(Shard.position(Position.none), 0..<10, unmarked)
+            default: Self.asked(changelog: unmarked)
             }
         #expect(calls.contains(.read([Shard.position(way == 0 ? 8 : way == 1 ? 8 : 0)])))
     }
@@ -188,6 +216,46 @@ struct ShardLogMarkTests {
         shard.acknowledgeChanges()
         shard.turn()
         expect(shard.committed(after: .milliseconds(1500))?.map(\.offset), is: [offset])
+    }
+
+    /// The changelog has marks at 9, 6, 3 and 1, but the log ends at 8. A record is an offset and a timestamp; nil: 10 s
+    /// pass.
+    @Test(
+        "A log that was truncated before its newest mark continues behind the newest one that is still there",
+        arguments: [
+            ([(6, 2_000)], [6], "2000 6 1"), ([(6, 9), (7, 2_000), (3, 1_000)], [6, 3], "1000 3 1"),
+            ([nil, (3, 1_000)], [6, 3], "1000 3 1"), ([(7, 9), nil, (1, 500)], [6, 3, 1], "500 1 1"),
+            ([nil, nil, nil], [6, 3, 1], "0 0 1"),
+        ] as [([(offset: Int64, timestamp: Int64)?], [Int64], String)])
+    func cutBeforeMark(records: [(offset: Int64, timestamp: Int64)?], read: [Int64], mark: String) {
+        let marks = [("", "3000 9"), ("minute", "2000 6"), ("hour", "1000 3"), ("day", "500 1")]
+        let changelog = marks.enumerated().map { offset, mark in
+            (event: Self.nobody(at: Int64(offset + 1)), key: [0, 0, 0, 0] + mark.0.utf8, value: Array(mark.1.utf8))
+        }
+        let (shard, _) = Self.asked(
+            Shard.commit(12), changelog: [Shard.record(0, "anna", "5 9")] + changelog + [Shard.end(5)])
+        shard.ports.events = [.outOfLog(partition)]
+        shard.turn()
+        shard.ports.events = [.range(partition, 0..<8)]
+        shard.turn()
+        shard.confirm()
+        var calls = shard.callsOfTurn()
+        for record in records {
+            if let record {
+                shard.ports.messages = [ScriptedPorts.Message(offset: record.offset, timestamp: record.timestamp)]
+            }
+            calls += shard.callsOfTurn(after: record == nil ? .seconds(10) : .zero)
+        }
+        let offsets = calls.flatMap { call -> [Int64] in
+            if case .read(let positions) = call { positions.map(\.offset) } else { [] }
+        }
+        expect(offsets, is: read)
+        shard.turn(after: .milliseconds(20))
+        expect(shard.ports.sentChanges.map(\.value), is: [mark])
+        shard.acknowledgeChanges()
+        shard.turn()
+        let offset = mark == "0 0 1" ? 0 : read.last.map { $0 + 1 }
+        expect(shard.committed(after: .milliseconds(1500))?.first?.offset, is: offset)
     }
 
     @Test("A log that returns nothing from the mark on is taken for the same after 10 s")
