@@ -70,10 +70,9 @@ enum Startup {
         return .outside(ProbeReason("tls", "\(what) (\(error.message))"))
     }
 
-    /// A batch that brokers refuse for its size fails a whole transaction. So no batch is larger than the topics
-    /// accept, as far as brokers tell.
+    /// A batch that brokers refuse for its size fails a whole transaction, or a producer is replaced. So no batch is
+    /// larger than the topics accept, as far as brokers tell.
     private static func limitBatches(_ settings: inout EngineSettings, _ client: ClusterClient) {
-        guard settings.shard.isTransactional else { return }
         let limits = client.setting(
             "max.message.bytes",
             ofTopics: [settings.output, settings.deadLetters] + [settings.changelog].compactMap(\.self),
