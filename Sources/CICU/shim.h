@@ -90,6 +90,20 @@ static inline int32_t pushmill_icu_number_attribute(const UNumberFormat *format,
     return unum_getAttribute(format, attribute);
 }
 
+/// How many digits must precede the first separator for there to be one: Spanish groups 12345, but not 1234.
+static inline int32_t pushmill_icu_minimum_grouping(UNumberFormat *format, int32_t group, UErrorCode *status) {
+    unum_setAttribute(format, UNUM_MINIMUM_GROUPING_DIGITS, UNUM_MINIMUM_GROUPING_DIGITS_AUTO);
+    int64_t number = 1;
+    for (int32_t digits = 0; digits < group; digits++) number *= 10;
+    for (int32_t least = 1; least < 4; least++, number *= 10) {
+        UChar text[pushmill_icu_text_capacity];
+        UFieldPosition separator = {UNUM_GROUPING_SEPARATOR_FIELD, 0, 0};
+        unum_formatInt64(format, number, text, pushmill_icu_text_capacity, &separator, status);
+        if (separator.endIndex > 0) return least;
+    }
+    return 1;
+}
+
 static inline int32_t pushmill_icu_number_symbol(
     const UNumberFormat *format, UNumberFormatSymbol symbol, char *utf8, UErrorCode *status
 ) {

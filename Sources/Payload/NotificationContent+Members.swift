@@ -135,8 +135,20 @@ extension NotificationContent {
 
     public mutating func markDecrypted(_ node: JSONNode) { document.mark(node, .decrypted) }
 
-    public mutating func markDecrypted(at pointer: JSONPointer) {
-        if let node = node(at: pointer) { markDecrypted(node) }
+    /// Sets a text, as `set(_:at:)` does, and marks it as decrypted.
+    @discardableResult
+    public mutating func setDecrypted(_ text: Span<UInt8>, at pointer: JSONPointer) -> Bool {
+        guard let alertText = pointer.alertText else {
+            return text.withUnsafeBufferPointer { text in
+                document.set(at: pointer) { document in
+                    let node = document.append(text)
+                    document.markAppended(node, .decrypted)
+                    return node
+                }
+            }
+        }
+        set(alertText, to: text, .decrypted)
+        return true
     }
 
     /// Sets a text that is known to be UTF-8, and marks it as decrypted.

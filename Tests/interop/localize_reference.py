@@ -29,13 +29,11 @@ def plurals():
 
 def numbers():
     out = {}
-    for language in LANGUAGES + ["en_IN", "de_CH", "es_MX", "ar_EG", "ar_MA", "de_AT", "fr_CH"]:
-        plain = icu.NumberFormat.createInstance(icu.Locale(language))
-        fixed = icu.NumberFormat.createInstance(icu.Locale(language))
-        fixed.setMinimumFractionDigits(2)
-        fixed.setMaximumFractionDigits(2)
+    for language in LANGUAGES + ["ee", "en_IN", "de_CH", "es_MX", "ar_EG", "ar_MA", "de_AT", "fr_CH"]:
+        plain = icu.NumberFormatter.withLocale(icu.Locale(language))
+        fixed = plain.precision(icu.Precision.fixedFraction(2))
         out[language.replace("_", "-")] = {
-            **{n: plain.format(int(n)) for n in WHOLE}, **{n: fixed.format(float(n)) for n in DECIMAL}}
+            **{n: plain.formatDouble(float(n)) for n in WHOLE}, **{n: fixed.formatDouble(float(n)) for n in DECIMAL}}
     return out
 
 

@@ -20,6 +20,8 @@ package final class NumberSymbols: Sendable {
     let primaryGroup: Int
     /// Digits in the groups before that.
     let secondaryGroup: Int
+    /// The fewest digits of a number with a separator.
+    private let leastGrouped: Int
 
     /// Nil only if ICU lacks its data.
     package init?(locale: LocaleName) {
@@ -42,11 +44,11 @@ package final class NumberSymbols: Sendable {
         plus = symbol(UNUM_PLUS_SIGN_SYMBOL)
         negativePrefix = read { pushmill_icu_number_affix(format, UNUM_NEGATIVE_PREFIX, $0, &status) }
         negativeSuffix = read { pushmill_icu_number_affix(format, UNUM_NEGATIVE_SUFFIX, $0, &status) }
-        guard status.rawValue <= 0 else { return nil }
-
         primaryGroup = Int(max(0, pushmill_icu_number_attribute(format, UNUM_GROUPING_SIZE)))
         let secondary = Int(max(0, pushmill_icu_number_attribute(format, UNUM_SECONDARY_GROUPING_SIZE)))
         secondaryGroup = secondary > 0 ? secondary : primaryGroup
+        leastGrouped = primaryGroup + Int(pushmill_icu_minimum_grouping(format, Int32(primaryGroup), &status))
+        guard status.rawValue <= 0 else { return nil }
     }
 }
 
@@ -94,7 +96,7 @@ extension NumberSymbols {
         let least = least ?? 1
         var count = max(whole.count, least)
         // A number filled up with zeros is a code rather than a count: groups would tear it apart.
-        let isGrouped = !fillsWithZeros && least <= 1 && primaryGroup > 0 && count > primaryGroup
+        let isGrouped = !fillsWithZeros && least <= 1 && primaryGroup > 0 && count >= leastGrouped
         let groups = isGrouped ? 1 + (count - primaryGroup - 1) / secondaryGroup : 0
         let decimals = fraction.isEmpty ? 0 : decimalSeparator.characters + fraction.count
         let width = sign.characters + count + groups * groupSeparator.characters + decimals + suffix.characters

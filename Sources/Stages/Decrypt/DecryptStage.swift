@@ -55,7 +55,7 @@ package final class DecryptStage: Stage {
         }
         content.setText(.body, to: "")
         // A title that is still ciphertext is not shown.
-        for field in options.fields where field.isInPlace && field.text == .title {
+        for field in options.fields where field.from.alertText == .title {
             if source(of: field, in: content) != nil { content.removeText(.title) }
         }
         return .expired

@@ -19,8 +19,7 @@ extension DecryptOptions.Field {
                 content.setDecrypted(alertText, to: text.span)
             } else {
                 // A number or a string may be in the pointer's way.
-                guard content.set(text.span, at: pointer) else { throw .malformed }
-                content.markDecrypted(at: pointer)
+                guard content.setDecrypted(text.span, at: pointer) else { throw .malformed }
             }
             if !isInPlace { removeSource(from: &content) }
         case .merge:

@@ -49,13 +49,17 @@ struct ContactOriginTests {
     @Test("A localized text with a decrypted argument stays as it is")
     func argument() async throws {
         let localize = try CatalogFixture(["en.lproj/Localizable.strings": #""K" = "%@ + %@";"#]).stage()
-        let payload =
-            #"{"aps":{"alert":{"title-loc-key":"K","title-loc-args":["{contact:c1}","x"]},"mutable-content":1},"E":"{pbagnpg:p1}"}"#
-        let decrypt = try decrypt(("E", .member(try #require(JSONPointer("/aps/alert/title-loc-args/1")))))
-        let decrypted = try await published(payload, after: decrypt, localize)
-        expect(decrypted.value?.contains(#""title":"{contact:c1} + {contact:c1}""#), is: true)
-        let clear = try await published(payload, after: localize)
-        expect(clear.value?.contains(#""title":"Zoë Martin + x""#), is: true)
+        func payload(_ arguments: String) -> String {
+            #"{"aps":{"alert":{"title-loc-key":"K","title-loc-args":\#(arguments)},"mutable-content":1},"E":"{pbagnpg:p1}"}"#
+        }
+        let clear = #"["{contact:c1}","x"]"#
+        for (arguments, place) in [(clear, "1"), (#"["{contact:c1}"]"#, "-")] {
+            let decrypt = try decrypt(("E", .member(try #require(JSONPointer("/aps/alert/title-loc-args/\(place)")))))
+            let decrypted = try await published(payload(arguments), after: decrypt, localize)
+            expect(decrypted.value?.contains(#""title":"{contact:c1} + {contact:c1}""#), is: true)
+        }
+        let named = try await published(payload(clear), after: localize)
+        expect(named.value?.contains(#""title":"Zoë Martin + x""#), is: true)
     }
 
     @Test("A localized text in an identifier field is not an identifier; its placeholders become names")

@@ -287,9 +287,9 @@ struct DecryptFieldTests {
         try expect(edited(""), is: #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1}}"#)
     }
 
-    @Test("At the last chance, ciphertext in the title itself is removed")
-    func expiredInPlace() throws {
-        let stage = try fixture([("/aps/alert/title", "/aps/alert/title")])
+    @Test("At the last chance, ciphertext in the title itself is removed", arguments: ["title", "body"])
+    func expiredInPlace(target: String) throws {
+        let stage = try fixture([("/aps/alert/title", "/aps/alert/\(target)")])
         var content = try NotificationContent(#"{"aps":{"alert":{"title":"c2VjcmV0","body":"?"}}}"#)
         expect(stage.stage.timeWillExpire(&content, context: stage.context), is: .expired)
         expect(content.rendered, is: #"{"aps":{"alert":{"body":"","subtitle":"(Encrypted)"}}}"#)

@@ -281,9 +281,8 @@ struct NotificationContentTests {
         var content = try NotificationContent(#"{"aps":{"alert":{"title":"t","body":"b"}},"o":{"l":[1,2]},"p":1}"#)
         let element = try #require(JSONPointer("/o/l/1").flatMap(content.node(at:)))
         let object = JSONPointer(member: "o")
-        content.markDecrypted(at: JSONPointer(member: "none"))
         #expect(!content.isEdited && !content.isDecrypted(element))
-        content.markDecrypted(at: object)
+        content.markDecrypted(try #require(content.node(at: object)))
         #expect(content.isDecrypted(element))
         #expect(!content.isDecrypted(try #require(content.node(at: JSONPointer(member: "p")))))
         content.set(json: Array("[3]".utf8).span, at: object)
@@ -299,6 +298,19 @@ struct NotificationContentTests {
         #expect(!content.isLocalized(title) && !content.isDecrypted(title))
         #expect(!content.isLocalized(body) && content.isDecrypted(body))
         expect(content.rendered, is: #"{"aps":{"alert":{"title":"x","body":"y"}},"o":[3],"p":1}"#)
+    }
+
+    @Test("A decrypted text is marked wherever it is put", arguments: ["/l/0", "/l/-", "/n/a/b", "/aps/alert/body"])
+    func decryptedPlaces(place: String) throws {
+        var content = try NotificationContent(#"{"aps":{"alert":"b"},"l":[1]}"#)
+        let pointer = try #require(JSONPointer(place))
+        expect(content.setDecrypted(Array("d".utf8).span, at: pointer), is: true)
+        // Where `-` has put it.
+        let place = place == "/l/-" ? try #require(JSONPointer("/l/1")) : pointer
+        expect(content.string(at: place), is: "d")
+        #expect(content.isDecrypted(try #require(content.node(at: place))))
+        let blocked = try #require(JSONPointer("/l/x"))
+        expect(content.setDecrypted(Array("d".utf8).span, at: blocked), is: false)
     }
 
     @Test("A string alert that becomes a dictionary keeps its body's escapes and marks")
@@ -332,7 +344,7 @@ struct NotificationContentTests {
             { $0.badge = 2 }, { $0.title = "t" }, { $0.body = "b" }, { $0.category = "c" }, { $0.body = nil },
             { $0.set(2, at: number) }, { $0.set("x", at: number) },
             { $0.set(json: Array("[3]".utf8).span, at: object) }, { $0.remove(object) },
-            { $0.copyDecrypted(member, of: other) }, { $0.markDecrypted(at: object) },
+            { $0.copyDecrypted(member, of: other) }, { $0.setDecrypted(Array("d".utf8).span, at: object) },
             { $0.setLocalized(.subtitle, to: Array("s".utf8).span, isDecrypted: false) },
         ]
         for edit in edits {
