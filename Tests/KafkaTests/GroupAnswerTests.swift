@@ -141,6 +141,33 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
+    @Test("What a log has at an offset is found out without reading the partition, also once it has a leader again")
+    func records() throws {
+        let peer = try Peer()
+        let member = try member(peer)
+        try peer.fill("t", partitions: 2, each: 3)
+        peer.cluster.setLeader(of: zero, broker: -1)
+        func answers(_ offset: Int64, of partition: TopicPartition) -> [Int64?] {
+            member.events.compactMap { event in
+                guard case .record(Position(partition, offset: offset), let timestamp) = event else { return nil }
+                return .some(timestamp)
+            }
+        }
+        for position in [Position(zero, offset: 2), Position(one, offset: 2)] { member.consumer.askRecord(position) }
+        try member.until { _ in !answers(2, of: one).isEmpty }
+        #expect(try #require(answers(2, of: one)[0]) > 0)
+        #expect(answers(2, of: zero).isEmpty)
+        // Behind the log's end there is nothing, nor where a later question has replaced this one.
+        member.consumer.askRecord(Position(one, offset: 9))
+        try member.until { _ in !answers(9, of: one).isEmpty }
+        expect(answers(9, of: one), is: [nil])
+        peer.cluster.setLeader(of: zero, broker: 1)
+        try member.until { _ in !answers(2, of: zero).isEmpty }
+        #expect(try #require(answers(2, of: zero)[0]) > 0)
+        #expect(member.taken.isEmpty)
+        #expect(try member.leave())
+    }
+
     @Test("A wait ends at a wake-up, even an earlier one, an event, or a wanted record")
     func wakes() async throws {
         let peer = try Peer()

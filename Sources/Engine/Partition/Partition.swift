@@ -12,8 +12,9 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         /// Asked for the log's range, since nothing is committed, somebody else set the offset (if counts are kept) or
         /// the log lacks the next one; asked again at `again`.
         case askingRange(again: Instant)
-        /// Its log may not be the one that was counted: the record at a mark tells.
-        case comparing(LogComparison)
+        /// Its log may not be the one that was counted: the record at the mark tells, which is asked for again at
+        /// `again`. If the log ends before what was taken of it, `start` is where it begins.
+        case comparing(CountState, start: Int64?, again: Instant)
         /// To be read on from this offset: the seek is made, or tried again, at `again`.
         case seeking(Int64, again: Instant)
         case running

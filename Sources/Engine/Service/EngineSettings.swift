@@ -158,6 +158,8 @@ package struct EngineEnvironment: Sendable {
         { [log] level, facility, message in
             // The engine sets this property itself, so nobody needs the warning.
             if facility == "CONFWARN", message.contains("enable.gapless.guarantee") { return }
+            // Its dump of properties (`debug: conf`) hides passwords, but not a key that precedes a certificate.
+            if message.contains("-----BEGIN") { return }
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }
     }

@@ -142,7 +142,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
                 "partitions have no owner: asking the group to rebalance",
                 environment.fields(partitions))
         case .failed(let error): environment.log.error("cannot read the input", [.error(error)])
-        case .memberIDChanged, .committed, .outOfLog, .range: break
+        case .memberIDChanged, .committed, .outOfLog, .range, .record: break
         }
     }
 
@@ -169,6 +169,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     mutating func askCommitted(_ partitions: [TopicPartition]) { consumer.askCommitted(partitions) }
 
     mutating func askRange(_ partition: TopicPartition) { consumer.askRange(partition) }
+
+    mutating func askRecord(_ position: Position) { consumer.askRecord(position) }
 
     mutating func commit(_ positions: [Position], number: UInt32) {
         if commitsSince.count > 100 { commitsSince.removeAll() }

@@ -43,6 +43,9 @@ package protocol ShardPorts: ~Copyable {
     /// Asks which offsets the log holds. Answered by `ConsumerEvent.range`, or never.
     mutating func askRange(_ partition: TopicPartition)
 
+    /// Asks which record the log has at that offset. Answered by `ConsumerEvent.record`, or never.
+    mutating func askRecord(_ position: Position)
+
     /// Answered by `ConsumerEvent.commitEnded` with that number, or never.
     mutating func commit(_ positions: [Position], number: UInt32)
 

@@ -53,25 +53,17 @@ extension Shard where Ports: ~Copyable {
         if let since = heldUpSince.take() { putOffDeadlines(heldUpSince: since) }
     }
 
-    /// Time in which brokers hold messages up does not count against deadlines, nor against the time for comparing
-    /// logs. Hold-ups of up to a second, such as most ends of transactions, are ignored.
+    /// Time in which brokers hold messages up does not count against deadlines. Hold-ups of up to a second, such as
+    /// most ends of transactions, are ignored.
     mutating func putOffDeadlines(heldUpSince since: Instant) {
         guard since + .seconds(1) < now else { return }
         entries.putOff(since: since, to: now)
-        for index in partitions.indices {
-            guard case .comparing(var comparison) = partitions[index].state else { continue }
-            comparison.until = now + Self.comparesFor
-            partitions[index].state = .comparing(comparison)
-        }
     }
 
     private mutating func take(_ message: Ports.Message) {
         let index = partitions.index(topic: message.topic, partition: message.partition)
         guard index >= 0, partitions[index].state == .running else {
             // The log holds a record that is skipped before a seek: a gap ends there at the latest.
-            if index >= 0, case .comparing(let comparison) = partitions[index].state {
-                compare(message, comparison, index)
-            }
             if index >= 0, let gap = partitions[index].gap, message.offset >= partitions[index].ledger.next {
                 partitions[index].gap = min(gap, message.offset)
             }

@@ -6,8 +6,6 @@ import PushmillStores
 /// one log from the next in accounts that are nobody's: by the log's incarnation, and by marks. A mark is the offset of
 /// a counted record, with the low bits of its timestamp in place of a count.
 extension Shard where Ports: ~Copyable {
-    /// How long to wait for the record at a mark: the log may not have one any more.
-    static var comparesFor: Duration { .seconds(10) }
     /// The account of the newest mark.
     private static var nobody: [UInt8] { [0, 0, 0, 0] }
     /// The accounts of older marks, and by how many milliseconds each is older than the one before at most. Brokers that
@@ -32,13 +30,23 @@ extension Shard where Ports: ~Copyable {
 
     /// The new incarnation is written to nobody's account in the changelog before anything of the new log is committed.
     /// At the highest one that the changelog can express, as after a foreign record there, the new log is taken for the
-    /// same log. A log that was only truncated keeps its mark.
+    /// same log. A log that was only truncated keeps the mark, and older ones.
     mutating func beginIncarnation(_ index: Int32, mark: CountState? = nil) {
+        var kept = [(key: Self.nobody, mark: mark ?? CountState(count: 0, offset: 0))]
+        if let mark {
+            for (key, _) in Self.olderMarks {
+                guard let older = self.mark(of: index, key), isUsable(older, index), older.offset < mark.offset else {
+                    continue
+                }
+                kept.append((key, older))
+            }
+        }
         partitions[index].incarnation = min(partitions[index].incarnation, CountState.highestIncarnation - 1) + 1
         partitions[index].noteLogMark(now)
-        let state = CountState(
-            count: mark?.count ?? 0, incarnation: partitions[index].incarnation, offset: mark?.offset ?? 0)
-        add(index, state, isRewrite: true, timestamp: partitions[index].timestamp, key: Self.nobody)
+        for (key, mark) in kept {
+            let state = CountState(count: mark.count, incarnation: partitions[index].incarnation, offset: mark.offset)
+            add(index, state, isRewrite: true, timestamp: partitions[index].timestamp, key: key)
+        }
     }
 
     /// The changelog has the count of a record with this timestamp. Only the highest is a mark, so marks only grow.
@@ -47,22 +55,32 @@ extension Shard where Ports: ~Copyable {
             counted == partitions[index].counts?.value.highest
         else { return }
         partitions[index].noteLogMark(now)
-        keepOlderMarks(of: index, timestamp: timestamp)
         var mark = counted
         mark.count = Self.bits(of: timestamp)
+        keepOlderMarks(of: index, before: mark, timestamp: timestamp)
         add(index, mark, isRewrite: false, timestamp: timestamp, key: Self.nobody)
     }
 
-    /// The newest mark is about to be replaced: it becomes the next older one if that is too old by now, and so on.
-    private mutating func keepOlderMarks(of index: Int32, timestamp: Int64) {
+    /// The newest mark is about to be replaced: it becomes the next older one if that is too old by now, and so on. Of
+    /// two producers' clocks one may be wrong: a mark ahead of the new one is not kept.
+    private mutating func keepOlderMarks(of index: Int32, before new: CountState, timestamp: Int64) {
         guard var replaced = mark(of: index, Self.nobody) else { return }
         for (key, age) in Self.olderMarks {
-            guard isUsable(replaced, index), let older = mark(of: index, key),
-                !isUsable(older, index) || (replaced.count &- older.count) & .max >= age
+            guard isKept(replaced, index, before: new), let older = mark(of: index, key),
+                !isKept(older, index, before: new) || Self.age(of: older, at: replaced) >= age
             else { return }
             add(index, replaced, isRewrite: false, timestamp: timestamp, key: key)
             replaced = older
         }
+    }
+
+    private func isKept(_ mark: CountState, _ index: Int32, before new: CountState) -> Bool {
+        isUsable(mark, index) && Self.age(of: mark, at: new) >= 0
+    }
+
+    /// Milliseconds, between timestamps of which the marks have 31 bits; negative if the mark is ahead.
+    private static func age(of mark: CountState, at later: CountState) -> Int32 {
+        ((later.count &- mark.count) << 1) >> 1
     }
 
     /// nil if the disk cannot be read.
@@ -82,18 +100,18 @@ extension Shard where Ports: ~Copyable {
     /// The log reaches beyond what was counted, and is to be read from before that: it is the same log, or another one
     /// that is longer already. Another log has a different record at the mark.
     mutating func compareLog(_ index: Int32, in range: Range<Int64>) {
-        if !readMark(index, in: range, start: nil) { beginReading(index) }
+        if !askMark(index, in: range, start: nil) { beginReading(index) }
     }
 
     /// The log ends before what was taken of it. If a mark is still in the log, brokers have lost the last records, as
     /// in an unclean election, and records behind the mark may be new. Otherwise the log is taken to be recreated.
     mutating func goBack(_ index: Int32, in range: Range<Int64>) {
         partitions[index].range = nil
-        if !readMark(index, in: range, start: range.lowerBound) { beginAnew(index, at: range.lowerBound) }
+        if !askMark(index, in: range, start: range.lowerBound) { beginAnew(index, at: range.lowerBound) }
     }
 
-    /// Reads the record at the newest mark in the range. False if there is no usable mark.
-    private mutating func readMark(_ index: Int32, in range: Range<Int64>, start: Int64?) -> Bool {
+    /// Asks for the record at the newest mark in the range. False if there is no usable mark.
+    private mutating func askMark(_ index: Int32, in range: Range<Int64>, start: Int64?) -> Bool {
         guard settings.counts, !PlantedFault.isPlanted(.longerLogTakenForOld) else { return false }
         for key in [Self.nobody] + Self.olderMarks.map(\.key) {
             guard let mark = mark(of: index, key) else {
@@ -101,56 +119,31 @@ extension Shard where Ports: ~Copyable {
                 return true
             }
             guard isUsable(mark, index), range.contains(mark.offset) else { continue }
-            let id = partitions[index].id
-            if partitions[index].isHandedToConsumer { ports.stop(id) }
-            ports.read([Position(id, offset: mark.offset)])
-            (partitions[index].isHandedToConsumer, partitions[index].isStopped) = (true, false)
             // The position is unknown until the logs are compared: nothing may use it as the partition's beginning.
             partitions[index].hasPosition = false
-            partitions[index].state = .comparing(
-                LogComparison(mark: mark, end: range.upperBound, start: start, until: now + Self.comparesFor))
+            partitions[index].state = .comparing(mark, start: start, again: now)
             return true
         }
         return false
     }
 
-    /// Records can arrive, so the absence of a record means something. After a revocation everything is asked again.
-    var canCompare: Bool { revocation == nil && heldUpSince == nil && ending.isRunning }
-
-    /// The first record that arrives from the mark on tells whether the log has the marked one. Those from the end on
-    /// may have been read for a newer mark.
-    mutating func compare(_ message: Ports.Message, _ comparison: LogComparison, _ index: Int32) {
-        let mark = comparison.mark
-        guard message.offset >= mark.offset, message.offset < comparison.end else { return }
-        guard message.offset == mark.offset else { return compared(index, comparison) }
-        compared(index, comparison, isFound: true, isSame: Self.bits(of: message.timestamp) == mark.count)
-    }
-
-    mutating func compared(_ index: Int32, _ comparison: LogComparison, isFound: Bool = false, isSame: Bool = false) {
-        let mark = comparison.mark
+    mutating func handleRecord(_ position: Position, timestamp: Int64?) {
+        guard let index = partitions.index(of: position.partition), ending.isRunning,
+            case .comparing(let mark, let start, _) = partitions[index].state, mark.offset == position.offset
+        else { return }
+        let isSame = timestamp.map { Self.bits(of: $0) } == mark.count
         partitions[index].hasPosition = true
-        if let start = comparison.start {
+        if let start {
             if isSame { return beginAnew(index, at: min(mark.offset + 1, partitions[index].ledger.next), mark: mark) }
-            if readMark(index, in: start..<mark.offset, start: start) { return }
-            return beginAnew(index, at: start)
+            if !askMark(index, in: start..<mark.offset, start: start) { beginAnew(index, at: start) }
+            return
         }
         partitions[index].state = .restoring
-        if isFound, !isSame {
+        if timestamp != nil, !isSame {
             ports.tell(.logMadeAnew(partitions[index].id, offset: partitions[index].ledger.position))
             forgetRefusals(of: [partitions[index].id])
             beginIncarnation(index)
         }
         beginReading(index)
     }
-}
-
-/// How one log is told from another: whether the record at a mark is the one that was counted.
-struct LogComparison: Equatable {
-    let mark: CountState
-    /// Where the log ended when it was asked, or a newer mark whose record is not in the log.
-    let end: Int64
-    /// Where the log begins, if it ends before what was taken of it; nil if it reaches beyond that.
-    let start: Int64?
-    /// When a record that has not arrived is taken to be missing.
-    var until: Instant
 }

@@ -24,7 +24,9 @@ extension Shard where Ports: ~Copyable {
             case .askingRange: moveInLog(index)
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
-            case .comparing(let comparison) where comparison.until <= now && canCompare: compared(index, comparison)
+            case .comparing(let mark, let start, let again) where again <= now:
+                partitions[index].state = .comparing(mark, start: start, again: now + Self.asksEvery)
+                ports.askRecord(Position(partitions[index].id, offset: mark.offset))
             case .stalled where partitions[index].changelog.rereadDue <= now: rereadChangelog(of: index)
             case .running where partitions[index].changelog.rereadDue <= now:
                 stall(index, at: partitions[index].ledger.next)
@@ -47,12 +49,12 @@ extension Shard where Ports: ~Copyable {
         var due = Instant.never
         for index in partitions.indices {
             switch partitions[index].state {
-            case .asking(let again), .askingRange(let again), .seeking(_, let again): due = min(due, again)
-            case .comparing(let comparison) where canCompare: due = min(due, comparison.until)
+            case .asking(let again), .askingRange(let again), .seeking(_, let again), .comparing(_, _, let again):
+                due = min(due, again)
             case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
             case .stalled: due = min(due, now + Self.seeksEvery)
             case .running: due = min(due, partitions[index].changelog.rereadDue)
-            case .restoring, .comparing, .draining, .gone: break
+            case .restoring, .draining, .gone: break
             }
         }
         return due
@@ -174,8 +176,7 @@ extension Shard where Ports: ~Copyable {
             partitions[index].range = nil
             partitions[index].isOwnershipAsked = false
             partitions[index].state = .askingRange(again: now)
-        case .comparing: partitions[index].state = .asking(again: now)
-        case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
+        case .asking, .askingRange, .comparing, .restoring, .stalled, .draining, .gone: break
         }
     }
 

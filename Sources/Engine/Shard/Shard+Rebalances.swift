@@ -37,6 +37,7 @@ extension Shard where Ports: ~Copyable {
         case .commitEnded(let number, let outcome): handleCommit(number, outcome)
         case .outOfLog(let id): handleOutOfLog(id)
         case .range(let id, let range): handleRange(id, range)
+        case .record(let position, let timestamp): handleRecord(position, timestamp: timestamp)
         case .unowned, .failed: break
         }
     }
@@ -58,8 +59,7 @@ extension Shard where Ports: ~Copyable {
             switch partitions[index].state {
             case .running: partitions[index].state = .seeking(partitions[index].ledger.next, again: time)
             case .seeking(let offset, _): partitions[index].state = .seeking(offset, again: time)
-            case .comparing: partitions[index].state = .asking(again: now)
-            case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
+            case .asking, .askingRange, .comparing, .restoring, .stalled, .draining, .gone: break
             }
         }
     }

@@ -17,6 +17,8 @@ package enum ConsumerEvent: Sendable, Equatable {
     /// The log does not hold the offset to be read: the partition is not read until a seek.
     case outOfLog(TopicPartition)
     case range(TopicPartition, Range<Int64>)
+    /// The timestamp of the log's record at exactly this offset; nil if the log holds none there.
+    case record(Position, timestamp: Int64?)
     /// Only to be logged: no member owned these, so the group was made to rebalance.
     case unowned([TopicPartition])
     /// Only to be logged.

@@ -36,6 +36,10 @@ extension GroupConsumer {
 
     /// Asks which offsets the log holds; answered by `range` as soon as the partition has a leader.
     package func askRange(_ partition: TopicPartition) { ranges.ask(partition) }
+
+    /// Asks which record the log has at an offset; answered by `record` as soon as the partition has a leader. The
+    /// partition need not be read.
+    package func askRecord(_ position: Position) { lookup.ask(position) }
 }
 
 /// Asks the coordinator for committed offsets, one request at a time, until they are known. For the consumer's thread.

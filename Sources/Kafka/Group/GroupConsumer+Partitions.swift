@@ -29,6 +29,7 @@ extension GroupConsumer {
     package func giveBack(_ partitions: [TopicPartition]) throws(KafkaError) {
         committedOffsets.forget(partitions)
         ranges.forget(partitions)
+        lookup.forget(partitions)
         deferredStops.subtract(partitions)
         for partition in partitions { deferredReads[partition] = nil }
         guard let revoked = sinks.group.revoked else { return try stop(partitions) }

@@ -17,6 +17,7 @@ package final class GroupConsumer {
     var deferredReads: [TopicPartition: Position] = [:]
     let committedOffsets: CommittedOffsets
     let ranges: LogRanges
+    let lookup: RecordLookup
     private(set) var owners: OwnerWatch?
     private let signal: WakeSignal
     private let topics = TopicNumbers()
@@ -70,6 +71,7 @@ package final class GroupConsumer {
         self.signal = signal
         self.committedOffsets = committedOffsets
         ranges = LogRanges(client, signal)
+        lookup = RecordLookup(properties, signal, log: log)
         waker = FetchWaker(client)
         isStatic = properties["group.instance.id"] != nil
         group = properties["group.id"] ?? ""
@@ -83,6 +85,7 @@ package final class GroupConsumer {
         // An assignment may have come since the last poll: `Client.isDestroyable` must know of it.
         if client.isFatal { pollEvents() }
         ranges.close()
+        lookup.close()
         owners?.close()
         for queue in [records, events, leaving].compactMap(\.self) {
             WakeSignal.endWatch(of: queue)
@@ -122,6 +125,7 @@ package final class GroupConsumer {
         }
         committedOffsets.take(into: &group.events)
         ranges.take(into: &group.events)
+        lookup.take(into: &group.events)
         owners?.take(into: &group.events)
         guard !group.events.isEmpty else { return }
         all.append(contentsOf: group.events)

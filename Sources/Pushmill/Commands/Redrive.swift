@@ -9,10 +9,11 @@ extension Command {
     static let redrive = Command(
         name: "redrive", summary: "Sends dead letters back to the input topic",
         details: """
-            Sends each to the partition it came from with its original key, value, headers
-            and timestamp, and with the number of its attempt in pushmill-attempt. A badge
-            that was counted is not counted again. On a terminal it only shows what it would
-            send, unless --send is given.
+            Sends each to the partition it came from (to that of its key if the topic no
+            longer has it) with its original key, value, headers and timestamp, and with the
+            number of its attempt in pushmill-attempt. A badge that was counted is not
+            counted again. On a terminal it only shows what it would send, unless --send is
+            given.
 
             A journal file records what was sent and acknowledged, so the command may be
             repeated, and resumes after an interruption.
@@ -38,7 +39,8 @@ extension Command {
             end: { tally in
                 console.error(summary(tally, isDry: redrive.isDry))
                 if isWithoutJournal, tally[.sent] ?? 0 > 0 {
-                    console.error("there was no journal at \(path): letters recorded in another one were sent again")
+                    let were = redrive.isDry ? "would be" : "were"
+                    console.error("there was no journal at \(path): letters recorded in another one \(were) sent again")
                 }
             })
         return .success

@@ -90,7 +90,8 @@ struct YAMLDocument {
                 continue
             }
             if let first = places.updateValue(key.place, forKey: name) {
-                problems.append(problem(key.place, "\"\(name)\" appears twice; the first one is at \(first)"))
+                let shown = SettingProblem.shown(name)
+                problems.append(problem(key.place, "\"\(shown)\" appears twice; the first one is at \(first)"))
             } else {
                 members.append(Setting.Member(key: name, place: key.place, value: value))
             }

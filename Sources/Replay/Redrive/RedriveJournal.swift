@@ -21,10 +21,13 @@ final class RedriveJournal {
     init(path: String, isDry: Bool) throws(ReplayError) {
         self.path = path
         lock = isDry ? nil : try indexed { () throws(StoreError) in try FileLock(for: path) }
-        guard access(path, F_OK) == 0 else {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
             if errno == ENOENT { return }
             throw .file(FileFailure(path: path, errno))
         }
+        // Reading a pipe would wait for its writer.
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .file(FileFailure(path: path, what: "not a file")) }
         var lines = try CaptureLines(path: path)
         while let line = try lines.next() {
             let text = String(decoding: line.bytes, as: UTF8.self)

@@ -64,7 +64,7 @@ extension Chain {
         guard count <= delivery.sizeLimit else {
             return deadLetter(
                 delivery, .tooLarge,
-                message: "\(count) bytes exceed \(delivery.sizeLimit), and there is no text to shorten")
+                message: "\(count) bytes exceed \(delivery.sizeLimit), even as it came")
         }
         return publish(delivery, content, outcome)
     }

@@ -40,9 +40,14 @@ public struct SettingProblem: Error, Sendable, Hashable {
     /// Cuts the path at a colon, '=' or white space: behind a colon that lacks its space there may be a password.
     public init(place: Place, path: String, message: String) {
         self.place = place
-        let end = path.firstIndex { ":=".contains($0) || $0.isWhitespace }
-        self.path = end.map { path[..<$0] + "…" } ?? path
+        self.path = Self.shown(path)
         self.message = message
+    }
+
+    /// A key or path as it may be shown.
+    package static func shown(_ path: String) -> String {
+        let end = path.firstIndex { ":=".contains($0) || $0.isWhitespace }
+        return end.map { path[..<$0] + "…" } ?? path
     }
 }
 

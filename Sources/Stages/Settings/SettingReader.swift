@@ -191,13 +191,14 @@ extension Setting {
         case .list: return "a list"
         case .map: return "a map"
         case .scalar(var text):
-            // The part before a URL's host may be a password.
-            if let scheme = text.firstRange(of: "://"), let end = text[scheme.upperBound...].lastIndex(of: "@") {
-                text.replaceSubrange(scheme.upperBound..<end, with: "…")
+            // The part before a URL's host may be a password, also where the scheme is missing.
+            let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+            if let end = text[start...].lastIndex(of: "@"), start > text.startIndex || text[..<end].contains(":") {
+                text.replaceSubrange(start..<end, with: "…")
             }
-            let start = text.unicodeScalars.prefix(40).map { $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0 }
+            let shown = text.unicodeScalars.prefix(40).map { $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0 }
             let rest = text.unicodeScalars.dropFirst(40).isEmpty ? "" : "…"
-            return "\"\(String(String.UnicodeScalarView(start)))\(rest)\""
+            return "\"\(String(String.UnicodeScalarView(shown)))\(rest)\""
         }
     }
 }

@@ -95,8 +95,8 @@ package final class CountFile: CountDisk {
     private func begin() throws(StoreError) -> CountMerge {
         if lease == nil { lease = descriptors.take() }
         guard lease != nil else { throw .unopened(path: path, error: EMFILE) }
-        // The copies may be lost at any time, and their folder with them.
-        if let slash = path.lastIndex(of: "/") { mkdir(String(path[..<slash]), 0o700) }
+        // The copies may be lost at any time, and their folders with them.
+        for slash in path.indices.dropFirst() where path[slash] == "/" { mkdir(String(path[..<slash]), 0o700) }
         let number = Self.made.add(1, ordering: .relaxed).newValue
         return try CountMerge(path: path, temporary: "\(path).new-\(getpid())-\(number)")
     }

@@ -38,7 +38,7 @@ package struct Router: Sendable {
         self.token = token
     }
 
-    /// A `HEAD` is answered like a `GET`; the server omits the body.
+    /// A `HEAD` is answered like a `GET`; the server omits the body. Of a stream it would send the end.
     package func respond(to request: AdminRequest) -> AdminResponse {
         let method = request.method == "HEAD" ? "GET" : request.method
         let here = routes.filter { $0.path == request.path }
@@ -57,7 +57,8 @@ package struct Router: Sendable {
         guard method == "GET" || request.isOfSameOrigin else {
             return .text(status: 403, "Pages of another origin must not change anything here.\n")
         }
-        let response = route.handler(request)
+        var response = route.handler(request)
+        if request.method == "HEAD", case .stream = response.body { response.body = .bytes([]) }
         if route.access == .token, case .stream(let stream) = response.body {
             stream.isAdmitted = { [token = self.token, authorization = request.authorization] in
                 token()?.admits(authorization) ?? true

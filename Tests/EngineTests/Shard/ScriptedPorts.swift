@@ -32,6 +32,7 @@ final class ScriptedPorts: ShardPorts {
         case seek(Position)
         case askCommitted([TopicPartition])
         case askRange(TopicPartition)
+        case askRecord(Position)
         case commit([Position], number: UInt32)
         case leave
         case begin(offset: Int64, count: Int32?, isCounted: Bool)
@@ -130,6 +131,7 @@ final class ScriptedPorts: ShardPorts {
 
     func askCommitted(_ partitions: [TopicPartition]) { calls.append(.askCommitted(partitions)) }
     func askRange(_ partition: TopicPartition) { calls.append(.askRange(partition)) }
+    func askRecord(_ position: Position) { calls.append(.askRecord(position)) }
     func commit(_ positions: [Position], number: UInt32) { calls.append(.commit(positions, number: number)) }
     func leave() { calls.append(.leave) }
     func forget(_ partitions: [TopicPartition]) { calls.append(.forget(partitions)) }

@@ -67,6 +67,12 @@ struct ShardLogMarkTests {
             (70_000, ["minute 61999 2", "hour 1000 0", " 70000 3"]), (3_700_000, [" 3700000 4"]),
             (3_700_001, ["minute 3700000 4", " 3700001 5"]), (3_800_000, [" 3800000 6"]),
             (3_800_001, ["minute 3800000 6", "hour 3700000 4", "day 1000 0", " 3800001 7"]),
+            // A clock that is two days ahead, and one that is late.
+            (180_000_000, [" 180000000 8"]), (3_800_002, [" 3800002 9"]), (5_000, [" 5000 10"]),
+            (3_860_001, [" 3860001 11"]), (3_860_002, ["minute 3860001 11", " 3860002 12"]),
+            // Two in a row are ahead, so that one is kept until it is found to be ahead.
+            (180_000_000, [" 180000000 13"]), (180_000_001, ["minute 180000000 13", " 180000001 14"]),
+            (3_870_000, [" 3870000 15"]), (3_870_001, ["minute 3870000 15", " 3870001 16"]),
         ]
         for (offset, step) in steps.enumerated() {
             shard.turn(after: .seconds(5))
@@ -128,25 +134,24 @@ struct ShardLogMarkTests {
     @Test("Another record at the mark means another log: counts stay, and its events count")
     func another() {
         let (shard, calls) = Self.asked()
-        #expect(calls.contains(.read([Shard.position(7)])))
+        #expect(calls.contains(.askRecord(Shard.position(7))))
         #expect(shard.committed(after: .seconds(1)) == nil)
-        shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: 2_000)]
-        let compared = shard.callsOfTurn()
+        shard.ports.events = [.record(Shard.position(7), timestamp: 2_000)]
+        let compared = shard.callsOfTurn() + shard.callsOfTurn()
         #expect(compared.told.contains(.logMadeAnew(partition, offset: 0)))
         #expect(compared.contains(.publishChange(key: "", value: "0 0 1", timestamp: shard.ports.wallClock)))
-        expect(shard.ports.released, is: [7])
-        #expect(compared.contains(.seek(Shard.position(0))))
+        #expect(compared.contains(.read([Shard.position(0)])))
         shard.deliver()
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: false)))
     }
 
-    @Test("The same record at the mark, or none, means the same log", arguments: [7, 8] as [Int64])
-    func same(offset: Int64) {
+    @Test("The same record at the mark, or none, means the same log", arguments: [1_000, nil] as [Int64?])
+    func same(timestamp: Int64?) {
         let (shard, _) = Self.asked()
-        shard.ports.messages = [ScriptedPorts.Message(offset: offset, timestamp: offset == 7 ? 1_000 : 2_000)]
-        let compared = shard.callsOfTurn()
+        shard.ports.events = [.record(Shard.position(7), timestamp: timestamp)]
+        let compared = shard.callsOfTurn() + shard.callsOfTurn()
         expect(compared.told, is: [.reading([partition])])
-        #expect(compared.contains(.seek(Shard.position(0))))
+        #expect(compared.contains(.read([Shard.position(0)])))
         shard.deliver()
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: true)))
     }
@@ -154,11 +159,11 @@ struct ShardLogMarkTests {
     @Test("With a foreign commit the log is compared as well, and begins at that offset")
     func foreign() {
         let (shard, calls) = Self.asked(Shard.position(3))
-        #expect(calls.contains(.read([Shard.position(7)])))
-        shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: 2_000)]
-        let compared = shard.callsOfTurn()
+        #expect(calls.contains(.askRecord(Shard.position(7))))
+        shard.ports.events = [.record(Shard.position(7), timestamp: 2_000)]
+        let compared = shard.callsOfTurn() + shard.callsOfTurn()
         #expect(compared.told.contains(.logMadeAnew(partition, offset: 3)))
-        #expect(compared.contains(.seek(Shard.position(3))))
+        #expect(compared.contains(.read([Shard.position(3)])))
     }
 
     @Test(
@@ -173,8 +178,8 @@ struct ShardLogMarkTests {
         shard.ports.replica = Self.counted
         let asked = (0..<3).flatMap { _ in shard.callsOfTurn() }
         #expect(asked.told.contains(.logMadeAnew(partition, offset: 0)))
-        #expect(asked.contains(.read([Shard.position(7)])))
-        shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: isAnother ? 2_000 : 1_000)]
+        #expect(asked.contains(.askRecord(Shard.position(7))))
+        shard.ports.events = [.record(Shard.position(7), timestamp: isAnother ? 2_000 : 1_000)]
         let compared = (0..<3).flatMap { _ in shard.callsOfTurn() }
         #expect(compared.contains(.seek(Shard.position(0))))
         shard.deliver()
@@ -206,9 +211,10 @@ struct ShardLogMarkTests {
         shard.ports.events = [.range(partition, 0..<end)]
         shard.turn()
         shard.confirm()
-        #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])) == (end > 7))
-        if let timestamp { shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: timestamp)] }
-        shard.turn(after: .seconds(11))
+        let calls = shard.callsOfTurn() + shard.callsOfTurn()
+        #expect(calls.contains(.askRecord(Shard.position(7))) == (end > 7))
+        if end > 7 { shard.ports.events = [.record(Shard.position(7), timestamp: timestamp)] }
+        shard.turn()
         #expect(shard.committed(after: .seconds(1)) == nil)
         // An owner that comes before the commit finds the mark as well.
         let mark = shard.ports.sentChanges.map(\.value)
@@ -218,16 +224,14 @@ struct ShardLogMarkTests {
         expect(shard.committed(after: .milliseconds(1500))?.map(\.offset), is: [offset])
     }
 
-    /// The changelog has marks at 9, 6, 3 and 1, but the log ends at 8. A record is an offset and a timestamp; nil: 10 s
-    /// pass.
+    /// The changelog has marks at 9, 6, 3 and 1, but the log ends at 8. What is there at the marks that are asked for.
     @Test(
         "A log that was truncated before its newest mark continues behind the newest one that is still there",
         arguments: [
-            ([(6, 2_000)], [6], "2000 6 1"), ([(6, 9), (7, 2_000), (3, 1_000)], [6, 3], "1000 3 1"),
-            ([nil, (3, 1_000)], [6, 3], "1000 3 1"), ([(7, 9), nil, (1, 500)], [6, 3, 1], "500 1 1"),
-            ([nil, nil, nil], [6, 3, 1], "0 0 1"),
-        ] as [([(offset: Int64, timestamp: Int64)?], [Int64], String)])
-    func cutBeforeMark(records: [(offset: Int64, timestamp: Int64)?], read: [Int64], mark: String) {
+            ([2_000], "2000 6 1", ["1000 3 1", "500 1 1"]), ([9, 1_000], "1000 3 1", ["500 1 1"]),
+            ([nil, 1_000], "1000 3 1", ["500 1 1"]), ([9, nil, 500], "500 1 1", []), ([nil, nil, nil], "0 0 1", []),
+        ] as [([Int64?], String, [String])])
+    func cutBeforeMark(timestamps: [Int64?], mark: String, older: [String]) {
         let marks = [("", "3000 9"), ("minute", "2000 6"), ("hour", "1000 3"), ("day", "500 1")]
         let changelog = marks.enumerated().map { offset, mark in
             (event: Self.nobody(at: Int64(offset + 1)), key: [0, 0, 0, 0] + mark.0.utf8, value: Array(mark.1.utf8))
@@ -239,84 +243,65 @@ struct ShardLogMarkTests {
         shard.ports.events = [.range(partition, 0..<8)]
         shard.turn()
         shard.confirm()
-        var calls = shard.callsOfTurn()
-        for record in records {
-            if let record {
-                shard.ports.messages = [ScriptedPorts.Message(offset: record.offset, timestamp: record.timestamp)]
-            }
-            calls += shard.callsOfTurn(after: record == nil ? .seconds(10) : .zero)
+        let asked = [6, 3, 1].prefix(timestamps.count).map { Shard.position($0) }
+        for (position, timestamp) in zip(asked, timestamps) {
+            let calls = shard.callsOfTurn() + shard.callsOfTurn()
+            #expect(calls.contains(.askRecord(position)))
+            shard.ports.events = [.record(position, timestamp: timestamp)]
         }
-        let offsets = calls.flatMap { call -> [Int64] in
-            if case .read(let positions) = call { positions.map(\.offset) } else { [] }
-        }
-        expect(offsets, is: read)
+        shard.turn()
         shard.turn(after: .milliseconds(20))
-        expect(shard.ports.sentChanges.map(\.value), is: [mark])
+        // The older marks stay useful in the log's new incarnation.
+        expect(shard.ports.sentChanges.map(\.value), is: [mark] + older)
         shard.acknowledgeChanges()
         shard.turn()
-        let offset = mark == "0 0 1" ? 0 : read.last.map { $0 + 1 }
+        let offset = mark == "0 0 1" ? 0 : asked.last.map { $0.offset + 1 }
         expect(shard.committed(after: .milliseconds(1500))?.first?.offset, is: offset)
     }
 
-    @Test("A log that returns nothing from the mark on is taken for the same after 10 s")
+    @Test("The record at the mark is asked for until there is an answer: time says nothing about a log")
     func nothing() {
-        let (shard, _) = Self.asked()
-        let seek = Shard.Call.seek(Shard.position(0))
-        #expect(!shard.callsOfTurn(after: .milliseconds(9_990)).contains(seek))
-        expect(shard.turn(), is: shard.ports.now + .milliseconds(10))
-        shard.turn(after: .milliseconds(10))
-        #expect(shard.callsOfTurn().contains(seek))
+        let (shard, calls) = Self.asked()
+        let ask = Shard.Call.askRecord(Shard.position(7))
+        #expect(calls.contains(ask))
+        // A late answer about another mark.
+        shard.ports.events = [.record(Shard.position(6), timestamp: 2_000)]
+        for _ in 0..<4 {
+            #expect(!shard.callsOfTurn(after: .milliseconds(14_990)).contains(ask))
+            #expect(shard.callsOfTurn(after: .milliseconds(10)).contains(ask))
+        }
+        shard.ports.events = [.record(Shard.position(7), timestamp: 1_000)]
+        let compared = shard.callsOfTurn() + shard.callsOfTurn()
+        #expect(compared.contains(.read([Shard.position(0)])))
     }
 
-    @Test("After a rebalance or a truncation meanwhile, the offset is asked for again", arguments: [false, true])
-    func again(isCut: Bool) {
+    @Test("A rebalance or a truncation meanwhile does not disturb the comparison", arguments: [false, true])
+    func meanwhile(isCut: Bool) {
         let (shard, _) = Self.asked()
         shard.ports.events = [isCut ? .outOfLog(partition) : .assigned([Shard.partition(1)])]
-        #expect(
-            shard.callsOfTurn().contains {
-                if case .askCommitted(let all) = $0 { all.contains(partition) } else { false }
-            })
+        shard.turn()
+        shard.ports.events = [.record(Shard.position(7), timestamp: 2_000)]
+        #expect(shard.callsOfTurn().told.contains(.logMadeAnew(partition, offset: 0)))
     }
 
-    /// A message of another partition is in flight. Of this partition the log's range and the counts are known.
-    private static func besideAnother(_ prepare: (ScriptedShard) -> Void) -> ScriptedShard {
-        let shard = Shard.counting {
-            $0.reset = .earliest
-            $0.drain = .seconds(20)
-        }
+    @Test("During a shutdown an answer has no effect")
+    func ending() {
+        let shard = Shard.counting { $0.reset = .earliest }
         shard.begin(1..<2)
-        prepare(shard)
+        shard.suspend([0], for: .seconds(60))
         shard.deliver(of: 1)
         shard.turn()
-        shard.ports.events = [.assigned([Shard.partition()])]
+        shard.ports.events = [.assigned([partition])]
         shard.turn()
         shard.ports.events = [.committed([Shard.position(Position.none)])]
         shard.turn()
-        shard.ports.events = [.range(Shard.partition(), 0..<10)]
-        shard.ports.replica = counted
-        return shard
-    }
-
-    @Test("During a revocation or shutdown a missing record at the mark has no effect", arguments: [false, true])
-    func takesNothing(isEnding: Bool) {
-        let shard = Self.besideAnother { $0.suspend([0], for: .seconds(60)) }
-        if !isEnding { shard.ports.events.insert(.revoked([Shard.partition(1)]), at: 0) }
-        #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])))
-        if isEnding { shard.ports.terminations = 1 }
-        let calls = (0..<4).flatMap { _ in shard.callsOfTurn(after: .seconds(4)) }
-        #expect(!calls.contains(.seek(Shard.position(0))))
-    }
-
-    @Test("Time that brokers hold up does not count for the wait for the marked record")
-    func heldUp() {
-        let shard = Self.besideAnother { $0.ports.publishing = { _ in .later } }
-        #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])))
-        var calls = (0..<2).flatMap { _ in shard.callsOfTurn(after: .seconds(6)) }
-        shard.ports.publishing = { _ in .queued }
-        calls += shard.callsOfTurn(after: .milliseconds(5))
-        #expect(!calls.contains(.seek(Shard.position(0))))
-        shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: 2_000)]
-        #expect(shard.callsOfTurn(after: .seconds(9)).told.contains(.logMadeAnew(partition, offset: 0)))
+        shard.ports.events = [.range(partition, 0..<10)]
+        shard.ports.replica = Self.counted
+        #expect(shard.callsOfTurn().contains(.askRecord(Shard.position(7))))
+        shard.ports.terminations = 1
+        shard.turn()
+        shard.ports.events = [.record(Shard.position(7), timestamp: 2_000)]
+        #expect(shard.callsOfTurn().told.isEmpty)
     }
 
     @Test("The start of a partition is not committed before its log is compared")

@@ -94,14 +94,17 @@ struct SettingFormatTests {
         expect(settings.messages, is: ["b: expected true or false, found \"\(quoted)\""])
     }
 
-    @Test("A URL is quoted without its user name and password") func credentials() {
-        var settings = SettingReader(["u": "https://anna:geheim@media.example.com/"])
+    @Test(
+        "A URL is quoted without its user name and password",
+        arguments: [
+            ("https://anna:geheim@media.example.com/", "https://…@media.example.com/"),
+            ("https://anna@media.example.com/", "https://…@media.example.com/"), ("anna:geheim@host", "…@host"),
+            ("%@ and @", "%@ and @"),
+        ])
+    func credentials(url: String, shown: String) {
+        var settings = SettingReader(["u": Setting(stringLiteral: url)])
         _ = settings.optional("u", .webFolder)
-        expect(
-            settings.messages,
-            is: [
-                "u: expected a URL such as https://media.example.com/, found \"https://…@media.example.com/\""
-            ])
+        expect(settings.messages, is: ["u: expected a URL such as https://media.example.com/, found \"\(shown)\""])
     }
 
     @Test("The configuration's folder may end in a slash or be empty")

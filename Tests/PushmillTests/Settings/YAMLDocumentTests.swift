@@ -77,6 +77,7 @@ struct YAMLDocumentTests {
         "YAML features that a configuration does not need are refused, all at once",
         arguments: [
             ("a: 1\nb: 2\na: 3\n", ["3:1: \"a\" appears twice; the first one is at f.yaml:1:1"]),
+            ("{a:secret, a:secret}\n", ["1:12: \"a…\" appears twice; the first one is at f.yaml:1:2"]),
             (
                 "a: &x 1\nb: *x\n",
                 [

@@ -1,3 +1,4 @@
+import Glibc
 import PushmillKafka
 import PushmillPayload
 import PushmillStores
@@ -272,6 +273,14 @@ struct RedriveTests {
         }
         #expect(try await input().isEmpty)
         try await expect(redrive(), is: [.sent: 1])
+    }
+
+    @Test("A pipe is no journal: reading it would wait for a writer")
+    func pipe() async throws {
+        try broker.publish([letter([1])], to: "dead")
+        try #require(mkfifo("\(folder.path)/journal", 0o600) == 0)
+        let error = await #expect(throws: ReplayError.self) { try await redrive() }
+        expect(error.map { "\($0)".hasSuffix("journal: not a file") }, is: true)
     }
 
     @Test("A letter that the brokers refuse is not remembered")

@@ -138,10 +138,10 @@ struct CountFileTests {
         expect(read(try open(), 1...1), is: [1: one])
     }
 
-    @Test("Making a file makes its folder again if that was removed")
+    @Test("Making a file makes its folders again if they were removed")
     func removedFolder() throws {
         let file = try open()
-        try #require(rmdir(path) == 0)
+        try #require(rmdir(path) == 0 && rmdir(temporary.path) == 0)
         #expect(put([1: one], into: file, at: position(1)))
         expect(file.takeNews(), is: [])
         try expect(temporary.mode(of: "counts"), is: 0o700)

@@ -224,6 +224,30 @@ package final class SimulatedPorts: ShardPorts {
         }
     }
 
+    package func askRecord(_ position: Position) {
+        question += 1
+        questions[position.partition] = question
+        askRecord(position, question, attempts: 1000)
+    }
+
+    /// As for a range. An open transaction in front of the record hides it.
+    private func askRecord(_ position: Position, _ question: Int, attempts: Int) {
+        guard let log = cluster.log(position.partition), questions[position.partition] == question else { return }
+        fetching.request(patience: .milliseconds(400)) { _ -> Int64?? in
+            let isHidden = log.lastStable..<max(log.lastStable, log.end) ~= position.offset
+            return log.isLeaderAway || isHidden
+                ? nil : .some(log.entry(at: position.offset).flatMap { log.isVisible($0) ? $0.timestamp : nil })
+        } _: { [weak self] (answer: Int64??) in
+            guard let self, questions[position.partition] == question else { return }
+            if answer != nil, dice.chance(switches.unanswered) { return }
+            if let answer { return tell(.record(position, timestamp: answer)) }
+            guard attempts > 0 else { return }
+            node.after(.milliseconds(300)) { [weak self] in
+                self?.askRecord(position, question, attempts: attempts - 1)
+            }
+        }
+    }
+
     package func commit(_ positions: [Position], number: UInt32) {
         precondition(membership?.state != .leaving, "librdkafka would end the process")
         // A member without an ID is unknown, as it would be to real brokers.
