@@ -71,7 +71,7 @@ package final class GroupConsumer {
         self.signal = signal
         self.committedOffsets = committedOffsets
         ranges = LogRanges(client, signal)
-        lookup = RecordLookup(properties, signal, log: log)
+        lookup = RecordLookup(plain, signal, log: log)
         waker = FetchWaker(client)
         isStatic = properties["group.instance.id"] != nil
         group = properties["group.id"] ?? ""

@@ -81,13 +81,12 @@ extension JSONDocument {
 
     private mutating func put(_ value: JSONNode, at pointer: JSONPointer) -> Bool {
         var parent = root
-        for (depth, token) in pointer.tokens.enumerated() {
-            let isLast = depth == pointer.tokens.count - 1
+        for token in pointer.tokens {
             if let child = child(token, of: parent, pointer) {
                 parent = child
                 continue
             }
-            let node = isLast ? value : appendObject()
+            let node = appendObject()
             switch kind(of: parent) {
             case .object:
                 pointer.withName(of: token) { insert(node, named: $0, into: parent) }
@@ -95,7 +94,6 @@ extension JSONDocument {
                 insert(node, named: nil, into: parent)
             default: return false
             }
-            if isLast { return true }
             parent = node
         }
         replace(parent, by: value)

@@ -101,8 +101,8 @@ struct ChangelogViewTests {
         var view = ChangelogView()
         for (recipient, app, value) in [
             ("bert", "x", "1 1"), ("anna", "y", "2 2"), ("anna", "x", "3 3"), ("carl", "x", "0 4"),
-            ("bert", "x", "5 5"),
-            ("bert", "x", "4 4"), ("", "", "1000 7"),
+            // Of the same event, the last record counts.
+            ("bert", "x", "9 5"), ("bert", "x", "5 5"), ("bert", "x", "4 4"), ("", "", "1000 7"),
         ] {
             try view.apply(key: key(recipient, app), value: Array(value.utf8))
         }

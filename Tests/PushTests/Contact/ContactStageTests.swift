@@ -148,6 +148,7 @@ struct ContactStageTests {
             (["/aps/alert/title", "/aps/alert/title"], #"{"title":"c1"}"#, #"{"title":"Zoë Martin"}"#),
             (["/aps/alert", "/aps/alert/body"], #""c1""#, #""Zoë Martin""#),
             (["/aps/alert/body", "/aps/alert"], #""c3""#, #""{contact:c1}""#),
+            (["/aps/alert", "/aps/alert/title"], #""c1""#, #""Zoë Martin""#),
             (["/aps/alert", "/aps/alert/body"], #"{"body":"c1"}"#, #"{"body":"Zoë Martin"}"#),
         ])
     mutating func repeatedField(_ fields: [String], _ alert: String, _ expected: String) async throws {

@@ -144,6 +144,13 @@ struct JSONEditingTests {
         expect(document.text, is: "{\"a\":\(number)}")
     }
 
+    @Test("White space around an edited payload stays")
+    func surroundings() throws {
+        var document = try JSONDocument(" \r\n{}\t\n")
+        expect(document.set(1, at: try #require(JSONPointer("/a"))), is: true)
+        expect(document.text, is: " \r\n{\"a\":1}\t\n")
+    }
+
     @Test("Edited values can be edited again")
     func editsOnEdits() throws {
         var document = try JSONDocument(#"{"a": 1 , "b":[true]}"#)
