@@ -67,9 +67,9 @@ def plural_rules(tag):
 @functools.cache
 def numerals(tag, is_grouped, fraction, least, has_plus):
     groups = icu.UNumberGroupingStrategy
-    # Not `AUTO`, which does not group 1234 in Spanish and Polish; CoreFoundation's formatter does.
+    # `AUTO` does not group 1234 in Spanish and Polish.
     formatter = icu.NumberFormatter.withLocale(icu.Locale(canonical(tag))).grouping(
-        groups.ON_ALIGNED if is_grouped else groups.OFF).precision(icu.Precision.fixedFraction(fraction))
+        groups.AUTO if is_grouped else groups.OFF).precision(icu.Precision.fixedFraction(fraction))
     formatter = formatter.integerWidth(icu.IntegerWidth.zeroFillTo(least))
     return formatter.sign(icu.UNumberSignDisplay.ALWAYS) if has_plus else formatter
 
