@@ -23,6 +23,18 @@ struct ShardLogMarkTests {
         .record(partition: 0, offset: offset, timestamp: 500, key: nil, value: nil)
     }
 
+    /// Up to where the message's count is stored, and the marks that follow it are sent.
+    private static func count(_ message: ScriptedPorts.Message, by shard: ScriptedShard) {
+        shard.ports.messages = [message]
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        shard.acknowledgeChanges()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+    }
+
     /// Turns until the shard has to find out which log it is.
     private static func asked(
         _ committed: Position = Shard.position(Position.none), _ range: Range<Int64> = 0..<10,
@@ -76,16 +88,8 @@ struct ShardLogMarkTests {
         ]
         for (offset, step) in steps.enumerated() {
             shard.turn(after: .seconds(5))
-            shard.ports.messages = [
-                ScriptedPorts.Message(offset: Int64(offset), timestamp: step.timestamp, recipient: "anna")
-            ]
-            shard.turn()
-            shard.acknowledge()
-            shard.turn()
-            shard.turn(after: .milliseconds(20))
-            shard.acknowledgeChanges()
-            shard.turn()
-            shard.turn(after: .milliseconds(20))
+            Self.count(
+                ScriptedPorts.Message(offset: Int64(offset), timestamp: step.timestamp, recipient: "anna"), by: shard)
             expect(shard.ports.sentChanges.map { "\($0.key) \($0.value)" }, is: step.marks)
             shard.acknowledgeChanges()
             shard.turn()
@@ -120,14 +124,7 @@ struct ShardLogMarkTests {
         for _ in 0..<2 { shard.turn() }
         shard.turn(after: .seconds(5))
         let offset: Int64 = isHighest ? 8 : 6
-        shard.ports.messages = [ScriptedPorts.Message(partition: 0, offset: offset, recipient: "bert")]
-        shard.turn()
-        shard.acknowledge()
-        shard.turn()
-        shard.turn(after: .milliseconds(20))
-        shard.acknowledgeChanges()
-        shard.turn()
-        shard.turn(after: .milliseconds(20))
+        Self.count(ScriptedPorts.Message(partition: 0, offset: offset, recipient: "bert"), by: shard)
         expect(shard.ports.takeSentChanges().map(\.value), is: (isHighest ? ["1000 7", "1000 8"] : []))
     }
 
