@@ -85,6 +85,24 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
+    @Test("Nothing that is asked waits for a fetch that waits for records")
+    func besideFetch() throws {
+        let peer = try Peer()
+        let member = try member(peer, [("fetch.wait.max.ms", "300000")])
+        _ = try peer.publish("v", to: "t", partition: 1)
+        _ = peer.reports(1)
+        // The fetch that follows the first record waits for another.
+        try member.read([one])
+        try member.until { $0.taken[one] != nil }
+        member.consumer.askCommitted([one])
+        member.consumer.askRange(one)
+        member.consumer.askRecord(Position(one, offset: 0))
+        try member.until { $0.committed()[one] != nil }
+        try member.until { $0.events.contains { if case .range = $0 { true } else { false } } }
+        try member.until { $0.events.contains { if case .record = $0 { true } else { false } } }
+        #expect(try member.leave())
+    }
+
     @Test("Committed offsets are found after the coordinator has moved to another broker")
     func coordinatorMoves() throws {
         let peer = try Peer(brokers: 2)

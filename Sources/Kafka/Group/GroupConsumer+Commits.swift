@@ -63,8 +63,6 @@ final class CommittedOffsets {
     /// The last question that is part of the request in flight.
     private var asked: UInt64 = 0
     private var isAsking = false
-    /// `client` was made by `another`: it is not the group's.
-    private var isAnother = false
     private var next = ContinuousClock.now
     private var end = ContinuousClock.now
 
@@ -100,8 +98,8 @@ final class CommittedOffsets {
     }
 
     func take(into events: inout [ConsumerEvent]) {
-        // Nothing else polls a client other than the group's for its reports about brokers.
-        if isAnother { rd_kafka_poll(client.handle, 0) }
+        // Nothing else polls this client for its reports about brokers.
+        rd_kafka_poll(client.handle, 0)
         if isAsking, let event = rd_kafka_queue_poll(queue, 0) {
             isAsking = false
             next = .now + .milliseconds(Self.pause)
@@ -128,8 +126,7 @@ final class CommittedOffsets {
         signal.watch(answers)
         // Destroying a client takes time, and this thread must not wait for it.
         let former = Unmanaged.passRetained(client)
-        (client, queue) = (other, answers)
-        (isAnother, isAsking) = (true, false)
+        (client, queue, isAsking) = (other, answers, false)
         DispatchQueue(label: "pushmill.remains").async { former.release() }
         next = .now + .seconds(1)
     }

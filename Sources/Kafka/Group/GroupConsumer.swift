@@ -56,10 +56,11 @@ package final class GroupConsumer {
         }
         var plain = properties
         for name in ["group.instance.id", "statistics.interval.ms"] { plain[name] = nil }
-        let committedOffsets = try CommittedOffsets(client, group: properties["group.id"] ?? "", signal) {
-            [plain] () throws(KafkaError) in
-            try Client(RD_KAFKA_CONSUMER, plain, log: log)
-        }
+        // A client that reads nothing asks: a request waits behind a fetch on its connection, and a fetch for records.
+        let makeAsker = { [plain] () throws(KafkaError) in try Client(RD_KAFKA_CONSUMER, plain, log: log) }
+        let asker = try makeAsker()
+        let committedOffsets = try CommittedOffsets(
+            asker, group: properties["group.id"] ?? "", signal, another: makeAsker)
         let events = try client.consumerQueue()
         guard let records = rd_kafka_queue_new(client.handle) else {
             rd_kafka_queue_destroy(events)
@@ -70,7 +71,7 @@ package final class GroupConsumer {
         self.records = records
         self.signal = signal
         self.committedOffsets = committedOffsets
-        ranges = LogRanges(client, signal)
+        ranges = LogRanges(asker, signal)
         lookup = RecordLookup(plain, signal, log: log)
         waker = FetchWaker(client)
         isStatic = properties["group.instance.id"] != nil

@@ -159,6 +159,8 @@ enum KafkaDefaults {
         // The partitions of a killed instance are served again within seconds, not after 45 s.
         ("session.timeout.ms", "6000"),
         ("heartbeat.interval.ms", "250"),
+        // A partition that is taken over is read when the fetch under way returns, which may have nothing to bring.
+        ("fetch.wait.max.ms", "100"),
     ]
 
     static let producer: [(name: String, value: String)] = [
