@@ -37,6 +37,18 @@ final class EllipticKey: @unchecked Sendable {
         throw .unsupported
     }
 
+    /// Whether these are a point of the curve. One in 2^256 of other sequences that begin with 4 is.
+    static func isPoint(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        defer { ERR_clear_error() }
+        guard bytes.count == pointCount, bytes[0] == 4, let point = EC_POINT_new(group) else { return false }
+        defer { EC_POINT_free(point) }
+        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        return EC_POINT_oct2point(group, point, start, bytes.count, nil) == 1
+    }
+
+    /// Threads share it: nothing changes it.
+    nonisolated(unsafe) private static let group = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)
+
     /// Writes the secret shared with the owner of a public point: `secretCount` bytes. The point may come from anyone.
     /// Points off the curve are refused, because they would give the key away.
     func agree(with point: [UInt8], into output: UnsafeMutableRawPointer) throws(DecryptFailure) {

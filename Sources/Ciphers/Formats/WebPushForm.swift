@@ -27,10 +27,10 @@ package struct WebPushForm {
         self.pair = pair
     }
 
-    /// True if the data begins with a salt, a record size below 2^24 and a point of the curve. Random bytes match once
-    /// in 2^24 times.
+    /// True if the data begins with a salt, a record size and a point of the curve, which other bytes do not.
     static func isLike(_ data: UnsafeMutableRawBufferPointer) -> Bool {
-        data.count > recordAt && data[saltCount] == 0 && data[lengthAt] == EllipticKey.pointCount && data[pointAt] == 4
+        data.count > recordAt && data[lengthAt] == EllipticKey.pointCount && data[pointAt] == 4
+            && EllipticKey.isPoint(UnsafeRawBufferPointer(rebasing: data[pointAt..<recordAt]))
     }
 
     /// Decrypts in place: the draft's form if its parameters are given, else that of the RFC.

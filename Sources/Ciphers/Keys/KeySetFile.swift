@@ -45,11 +45,11 @@ extension KeyRing {
     /// Keeps `before` among the former rings unless its keys are equal. Removes revoked keys from the former rings.
     static func of(
         _ keys: [DecryptionKey], replacing before: KeyRing?, until: ContinuousClock.Instant?,
-        revoked: [RevokedKey] = []
+        revoked: RevokedKeys = RevokedKeys()
     ) -> KeyRing {
         let ring = KeyRing(keys)
         guard let before else { return ring }
-        let formers = before.formers.filter { $0.until > .now }
+        let formers = before.currentFormers
         if ring.hasSameKeys(as: before) {
             guard !formers.isEmpty, !revoked.isEmpty else { return before }
             return KeyRing(before.keys, formers: formers.map { $0.without(revoked) })
@@ -58,11 +58,19 @@ extension KeyRing {
         let last = Former(ring: KeyRing(before.keys), until: until)
         return KeyRing(keys, formers: ([last] + formers).prefix(mostFormers).map { $0.without(revoked) })
     }
+
+    private var currentFormers: [Former] { formers.filter { $0.until > .now } }
+
+    /// The ring without formers whose time is over; nil if there are none. Their keys are wiped with them.
+    package var withoutOutdated: KeyRing? {
+        let current = currentFormers
+        return current.count < formers.count ? KeyRing(keys, formers: current) : nil
+    }
 }
 
 extension KeyRing.Former {
-    fileprivate func without(_ revoked: [RevokedKey]) -> Self {
-        Self(ring: KeyRing(ring.keys.filter { key in !revoked.contains { $0.covers(key) } }), until: until)
+    fileprivate func without(_ revoked: RevokedKeys) -> Self {
+        revoked.isEmpty ? self : Self(ring: KeyRing(ring.keys.filter { !revoked.contains($0) }), until: until)
     }
 }
 
@@ -72,7 +80,7 @@ package struct KeySetReader {
     /// Keys that are valid but of no use here, or revoked, and why.
     package private(set) var passedOver: [String] = []
     /// Keys that must not open anything.
-    private(set) var revoked: [RevokedKey] = []
+    private(set) var revoked = RevokedKeys()
     /// As bytes, because keys are looked up by the bytes of their names.
     private var names: [KeyUse: Set<[UInt8]>] = [:]
     private let refusesSamples: Bool
@@ -93,7 +101,7 @@ package struct KeySetReader {
         // A key may precede the entry that revokes it.
         for (index, node) in nodes {
             let members = KeyMembers(document: document, node: node, position: index + 1)
-            if try members.isTrue("revoked") { revoked.append(try revokedKey(members)) }
+            if try members.isTrue("revoked") { try revoke(members) }
         }
         for (index, node) in nodes {
             try read(KeyMembers(document: document, node: node, position: index + 1))
@@ -114,7 +122,7 @@ package struct KeySetReader {
         case nil: throw members.error("`kty` is missing")
         }
         guard let key = found else { return }
-        guard !revoked.contains(where: { $0.coversBeside(key) }) else {
+        guard !revoked.contains(key) else {
             _ = passOver(members, "revoked")
             return
         }
@@ -133,7 +141,7 @@ package struct KeySetReader {
         return nil
     }
 
-    private func revokedKey(_ members: KeyMembers) throws(KeySetError) -> RevokedKey {
+    private mutating func revoke(_ members: KeyMembers) throws(KeySetError) {
         let name = try members.text("kid")
         // An emptied `k` does not count: pairs for key agreement have an empty secret too and would match it.
         let secret = try members.secret("k").flatMap { $0.count > 0 ? $0 : nil }
@@ -141,7 +149,7 @@ package struct KeySetReader {
         guard name != nil || secret != nil || pair != nil else {
             throw members.error("`revoked` needs `kid`, `k` or `d`")
         }
-        return RevokedKey(name: name, secret: secret, point: pair?.point)
+        revoked.add(name: name, secret: secret, point: pair?.point)
     }
 
     private mutating func octetKey(_ members: KeyMembers) throws(KeySetError) -> DecryptionKey? {
@@ -188,28 +196,37 @@ package struct KeySetReader {
     }
 }
 
-/// A key marked `"revoked": true`: revokes the keys with its name or with its bytes.
-struct RevokedKey {
-    let name: String?
-    let secret: SecretBytes?
-    /// The public point of a pair.
-    let point: [UInt8]?
+/// What entries marked `"revoked": true` revoke: the key with an entry's bytes, whatever its name, which may belong to a
+/// new key; without bytes, the keys with its name.
+struct RevokedKeys {
+    /// As bytes, because keys are looked up by the bytes of their names.
+    private var names: Set<[UInt8]> = []
+    /// The public points of pairs.
+    private var points: Set<[UInt8]> = []
+    /// By a hash of this process's own, so that the bytes themselves stay in memory that is wiped.
+    private var secrets: [Int: [SecretBytes]] = [:]
 
-    /// For a key of a previous set.
-    func covers(_ key: DecryptionKey) -> Bool { hasName(of: key) || hasBytes(of: key) }
+    var isEmpty: Bool { names.isEmpty && points.isEmpty && secrets.isEmpty }
 
-    /// For a key of the same set: if the revoked entry has bytes, its name may belong to a new key.
-    func coversBeside(_ key: DecryptionKey) -> Bool {
-        hasBytes(of: key) || secret == nil && point == nil && hasName(of: key)
+    mutating func add(name: String?, secret: SecretBytes? = nil, point: [UInt8]? = nil) {
+        if let secret { secrets[Self.hash(secret), default: []].append(secret) }
+        if let point { points.insert(point) }
+        if let name, secret == nil, point == nil { names.insert(Array(name.utf8)) }
     }
 
-    /// Compares bytes, because keys are looked up by the bytes of their names.
-    private func hasName(of key: DecryptionKey) -> Bool { name.map { Array($0.utf8) == key.nameBytes } ?? false }
+    func contains(_ key: DecryptionKey) -> Bool {
+        if let name = key.nameBytes, names.contains(name) { return true }
+        if let pair = key.pair, points.contains(pair.point) { return true }
+        guard let alike = secrets[Self.hash(key.secret)] else { return false }
+        return alike.contains { $0.bytes.elementsEqual(key.secret.bytes) }
+    }
 
-    private func hasBytes(of key: DecryptionKey) -> Bool {
-        if let point, let pair = key.pair, point == pair.point { return true }
-        guard let secret else { return false }
-        return secret.bytes.elementsEqual(key.secret.bytes)
+    private static func hash(_ secret: SecretBytes) -> Int {
+        withExtendedLifetime(secret) {
+            var hasher = Hasher()
+            hasher.combine(bytes: secret.bytes)
+            return hasher.finalize()
+        }
     }
 }
 

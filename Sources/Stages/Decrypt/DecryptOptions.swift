@@ -240,7 +240,7 @@ extension KeySetFile {
         _ path: String, _ resources: StageResources, grace: Duration = KeySetFile.grace
     ) throws -> ReloadableFile<KeyRing> {
         let (log, refusesSamples) = (resources.log, resources.refusesSamples)
-        let file = try ReloadableFile<KeyRing>(path: path) { path, before in
+        let file = try ReloadableFile<KeyRing>(path: path, tidied: { $0.withoutOutdated }) { path, before in
             try KeySetFile.read(path, replacing: before, grace: grace, refusesSamples: refusesSamples) {
                 log(.warning, $0)
             }

@@ -31,6 +31,7 @@ package enum ReloadOutcome: Sendable, Equatable {
 package final class ReloadableFile<Value: Sendable>: Reloadable {
     package let path: String
     private let read: @Sendable (_ path: String, _ before: Value?) throws -> Value
+    private let tidied: @Sendable (Value) -> Value?
     let lanes: [ThreadLane<Value>]
     /// `lanes` without reference counting.
     @usableFromInline let unownedLanes: [Unmanaged<ThreadLane<Value>>]
@@ -51,12 +52,15 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
     /// The number of checks after which a file that keeps changing is read all the same, and a failed read is retried.
     private static var patience: Int { 60 }
 
-    /// Reads the value for the first time. Later, `read` also gets the value in force.
+    /// Reads the value for the first time. Later, `read` also gets the value in force. At each check, `tidied` returns
+    /// the value without what has outlived its use; nil if there is nothing of that.
     package init(
-        path: String, read: @escaping @Sendable (_ path: String, _ before: Value?) throws -> Value
+        path: String, tidied: @escaping @Sendable (Value) -> Value? = { _ in nil },
+        read: @escaping @Sendable (_ path: String, _ before: Value?) throws -> Value
     ) throws {
         self.path = path
         self.read = read
+        self.tidied = tidied
         let fingerprint = FileFingerprint(of: path)
         let value = try read(path, nil)
         lanes = (0..<8).map { _ in ThreadLane(value) }
@@ -97,16 +101,16 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
             watch.looks = 0
             return cause == .poll && !isChanged
         }
-        guard let isAgain else { return .unchanged }
+        guard let isAgain else {
+            let before = value
+            if let value = tidied(before) { put(value, insteadOf: before) }
+            return .unchanged
+        }
         do {
             // All files share this thread, which a pipe would block.
             if let pipe = seen.pipe { throw FileFailure(path: pipe, what: "a pipe can be read only at the start") }
             let before = value
-            let value = try read(path, before)
-            for lane in lanes { lane.value.withLock { $0 = value } }
-            changes.add(1, ordering: .releasing)
-            // The old value is released here, and not under the lock of a lane.
-            withExtendedLifetime(before) {}
+            try put(read(path, before), insteadOf: before)
             watch.withLock { $0.failure = nil }
             return .reloaded
         } catch {
@@ -117,6 +121,13 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
             }
             return isAgain && isKnown ? .unchanged : .failed(failure)
         }
+    }
+
+    /// `before` is released by this thread, and not under the lock of a lane.
+    private func put(_ value: Value, insteadOf before: Value) {
+        for lane in lanes { lane.value.withLock { $0 = value } }
+        changes.add(1, ordering: .releasing)
+        withExtendedLifetime(before) {}
     }
 }
 

@@ -36,7 +36,9 @@ extension BadCiphertext {
             BadCiphertext("web push without a record", .malformed, String(push.prefix(112))) {
                 $0.formats = [.webPush]
             },
-            BadCiphertext("web push with a point beside the curve", .malformed, offCurve(push)),
+            BadCiphertext("web push with a point beside the curve", .malformed, offCurve(push)) {
+                $0.formats = [.webPush]
+            },
             BadCiphertext("web push of several records", .unsupported, severalRecords(push)),
             BadCiphertext("openssl under another passphrase", .authentication, foreign),
         ]

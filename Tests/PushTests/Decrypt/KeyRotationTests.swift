@@ -123,6 +123,38 @@ struct KeyRotationTests {
         #expect(file.value.formers.isEmpty)
     }
 
+    @Test("An entry that revokes bytes leaves a replaced key of the same name in force for the grace time")
+    func sameName() throws {
+        let keys = try (0..<3).map { _ in try KeyGenerator.text(.gcm256, name: "k") }
+        let revoked = keys[0].dropLast() + #","revoked":true}"#
+        let folder = try TemporaryFolder()
+        let path = try folder.write(#"{"keys":[\#(revoked),\#(keys[1])]}"#, to: "keys.json")
+        let file = try KeySetFile.open(path, StageResources { _, _ in })
+        let before = file.value.keys.map(\.serial)
+        try folder.write(#"{"keys":[\#(revoked),\#(keys[2])]}"#, to: "keys.json")
+        expect(file.reload(.request), is: .reloaded)
+        expect(file.value.formers.map { $0.ring.keys.map(\.serial) }, is: [before])
+    }
+
+    @Test("Replaced keys go when their time is over, even if the file does not change again")
+    func wiped() throws {
+        let generations = try (0..<2).map { try Generation($0) }
+        let folder = try TemporaryFolder()
+        let path = try folder.write(generations[0].text, to: "keys.json")
+        let file = try KeySetFile.open(path, StageResources { _, _ in }, grace: .nanoseconds(1))
+        try folder.write(generations[1].text, to: "keys.json")
+        expect(file.reload(.request), is: .reloaded)
+        expect(file.value.formers.count, is: 1)
+        let (version, keys) = (file.version, file.value.keys.map(\.serial))
+        expect(file.reload(.poll), is: .unchanged)
+        expect(file.value.formers.count, is: 0)
+        #expect(file.version > version)
+        expect(file.value.keys.map(\.serial), is: keys)
+        let tidy = file.version
+        expect(file.reload(.poll), is: .unchanged)
+        expect(file.version, is: tidy)
+    }
+
     @Test("A revoked key opens nothing even if the set still contains it, and a warning says so")
     func revokedBeside() async throws {
         let generation = try Generation(0)
@@ -181,8 +213,9 @@ struct KeyRotationTests {
         }
         expect(many.formers.count, is: KeyRing.mostFormers)
         #expect(!many.formers.contains { !$0.ring.formers.isEmpty })
-        let revoked = RevokedKey(name: "k0", secret: nil, point: nil)
-        let without = KeyRing.of(keys[1], replacing: third, until: now + .seconds(3600), revoked: [revoked])
+        var revoked = RevokedKeys()
+        revoked.add(name: "k0")
+        let without = KeyRing.of(keys[1], replacing: third, until: now + .seconds(3600), revoked: revoked)
         expect(without.formers.map(\.ring.keys.count), is: [3, 3, 0])
     }
 
@@ -234,8 +267,9 @@ struct KeyRotationTests {
         let until = ContinuousClock.now + .seconds(3600)
         let second = KeyRing.of(keys[1], replacing: KeyRing(keys[0]), until: until)
         #expect(KeyRing.of(keys[1], replacing: second, until: nil) === second)
-        let revoked = RevokedKey(name: "k0", secret: nil, point: nil)
-        let without = KeyRing.of(keys[1], replacing: second, until: nil, revoked: [revoked])
+        var revoked = RevokedKeys()
+        revoked.add(name: "k0")
+        let without = KeyRing.of(keys[1], replacing: second, until: nil, revoked: revoked)
         expect(without.keys.map(ObjectIdentifier.init), is: second.keys.map(ObjectIdentifier.init))
         #expect(without.formers.map(\.ring.keys.isEmpty) == [true] && without.formers.map(\.until) == [until])
         // A different name, use or secret makes a different key.
