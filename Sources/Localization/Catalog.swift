@@ -49,13 +49,14 @@ package final class Catalog: Sendable {
 
     /// The choice for a BCP 47 tag or an Accept-Language list. Slow: `LocalizeStage` caches it.
     package func choice(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
-        guard !wishes.isEmpty, wishes.count <= Self.longestWishes, let match = matcher.bestMatch(for: wishes) else {
-            return defaultChoice
-        }
-        let wish = match.wish
-        let isRegional = !wish.region.isEmpty && wish.language == tables[match.index].locale.language
-        return LocaleChoice(
-            catalog: self, table: match.index, numbers: isRegional ? NumberSymbols(locale: wish) : nil)
+        guard !wishes.isEmpty, wishes.count <= Self.longestWishes else { return defaultChoice }
+        let match = matcher.bestMatch(for: wishes)
+        let table = match?.index ?? defaultTable
+        // Without a match, too, numbers are written as where the reader is.
+        guard let wish = match?.wish ?? LocaleMatcher.wishes(in: wishes).first,
+            let numbers = wish.writingNumbers(in: tables[table].locale)
+        else { return LocaleChoice(catalog: self, table: table) }
+        return LocaleChoice(catalog: self, table: table, numbers: NumberSymbols(locale: numbers))
     }
 }
 

@@ -67,7 +67,8 @@ package struct CatalogReport: Sendable {
     /// Arguments used as text that choose a plural form in another locale: a text takes `other` there.
     private static func textsForPlurals(_ table: LocaleTable, _ tables: [LocaleTable]) -> [Finding] {
         table.keys.flatMap { key, entry -> [Finding] in
-            table.arguments(of: entry, .text).sorted().compactMap { argument in
+            let texts = table.arguments(of: entry, .text).subtracting(table.arguments(of: entry, .plural))
+            return texts.sorted().compactMap { argument in
                 let other = tables.first { other in
                     other.entry(key).map { other.arguments(of: $0, .plural).contains(argument) } ?? false
                 }

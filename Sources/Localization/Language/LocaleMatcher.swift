@@ -80,7 +80,8 @@ package struct LocaleMatcher: Sendable {
             let sides = String(decoding: item, as: UTF8.self).filter { $0 != " " && $0 != "\t" }
                 .split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
             let parts = sides[0].split(separator: ";", omittingEmptySubsequences: false)
-            let tag = tag(parts[0], modifier: sides.count > 1 ? sides[1] : "")
+            let modifier = sides.count > 1 ? sides[1] : ""
+            let tag = tag(parts[0], modifier: modifier) + extensions(modifier)
             guard let wish = LocaleName(tag), let weight = weight(parts.dropFirst()), weight > 0 else { return nil }
             return (wish, weight)
         }
@@ -104,6 +105,15 @@ package struct LocaleMatcher: Sendable {
         }
         if let code = LocaleName.script(script), others.first?.count != 4 { others.insert(code, at: others.startIndex) }
         return ([language] + others).joined(separator: "-")
+    }
+
+    /// Of a device's keywords, those that say how it writes numbers.
+    private static func extensions(_ keywords: Substring) -> String {
+        keywords.split(separator: ";").reduce(into: "") { tag, keyword in
+            for (name, key) in [("numbers=", "nu"), ("rg=", "rg")] where keyword.hasPrefix(name) {
+                tag += "\(tag.isEmpty ? "-u" : "")-\(key)-\(keyword.dropFirst(name.count))"
+            }
+        }
     }
 
     private static func weight(_ parameters: ArraySlice<Substring>) -> Double? {
@@ -150,13 +160,33 @@ enum LocaleParents {
         (
             "en_GB",
             """
-            AG AI AU BB BD BM BN BS BW BZ DG DM FJ FK GD GG GH GI GM GY HK IE IM IN IO JE JM KE KI KN KY LC LK LS MO MS \
-            MT MU MV MW MY NA NG PK PN SB SC SD SG SH SL SS SZ TC TO TT TV TZ UG VC VG VU ZA ZM ZW
+            AI AU BB BD BM BN BS BW BZ DG DM FJ FK GD GG GH GI GM GY HK IE IM IN IO JE JM KE KI KN KY LC LK LS MO MS \
+            MT MU MV MW MY NA NG PK SB SC SD SG SH SL SS SZ TC TO TT TV TZ UG VC VG VU ZA ZM ZW
             """
         ),
-        ("en_AU", "CC CK CX NF NR NU NZ PG WS"), ("en_001", "CM ER FM IL LR MG PW RW SX TK"),
-        ("en_150", "AT BE CH CY DE DK FI NL SE SI"),
-        ("es_419", "AR BO BR BZ CL CO CR CU DO EC GT HN MX NI PA PE PR PY SV US UY VE"),
+        (
+            "en_001",
+            """
+            AF AG AM AO AR AW AX AZ BF BH BJ BL BO BQ BR CD CF CG CI CM CR CU CV DO DZ EC EG EH ER ET FM GA GB GF GN \
+            GP GQ GT HN HT ID IL IQ JO KG KH KM KW KZ LA LB LR LY MA MF MG ML MM MN MQ MR MZ NC NE NI NP OM PE PF PG \
+            PM PN PS PW QA RE RW SJ SM SN SO ST SV SX SY TD TF TG TH TJ TK TL TM TN UY UZ VE VN WF YE YT
+            """
+        ),
+        ("en_AU", "CC CK CX NF NR NU NZ WS"),
+        (
+            "en_150",
+            """
+            AD AL AT BA BE BG BY CH CY CZ DE DK EE ES FI FO FR GE GL GR HR HU IS IT LI LT LU LV MC MD ME MK NL NO PL \
+            PT RO RS RU SE SI SK UA VA
+            """
+        ),
+        (
+            "es_419",
+            """
+            AG AI AR AW BB BL BM BO BQ BR BS BZ CA CL CO CR CU CW DM DO EC FK GD GF GL GP GT GY HN HT JP KN KY LC MF \
+            MQ MS MX NI PA PE PM PR PY SR SV SX TC TT US UY VC VE VG VI
+            """
+        ),
         ("pt_PT", "AO CH CV FR GQ GW LU MO MZ ST TL"),
     ]
 }

@@ -4,8 +4,8 @@ import CPushmillICU
 package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
     /// As written, with hyphens.
     package let description: String
-    /// Canonical: all names of a locale have the same one. An alias is replaced by its target, and the script is
-    /// included if the region has another than the language alone (`zh_Hant_TW`).
+    /// An alias is replaced by its target, and the script is included where the region implies another than the
+    /// language alone (`zh_Hant_TW`).
     package let icuName: String
     /// What `icuName` begins with.
     let language: String
@@ -23,13 +23,12 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
         guard let name else { return nil }
         var parts = Parts(name)
         if let alias = icuText({ pushmill_icu_language_alias(parts.language, $0) }) { parts.replaceLanguage(by: alias) }
-        if parts.script.isEmpty, !parts.region.isEmpty, let script = parts.likelyScript,
-            script != Parts(parts.language).likelyScript
-        {
-            parts.script = script
-        }
+        if parts.script.isEmpty { parts.script = Self.scripts["\(parts.language)_\(parts.region)"] ?? "" }
         self.init(parts, description: tag)
     }
+
+    /// The regions that say, as on iOS, in which script their language is read.
+    private static let scripts = ["zh_TW": "Hant", "zh_HK": "Hant", "zh_MO": "Hant", "yue_CN": "Hans"]
 
     private init(_ parts: Parts, description: String) {
         self.description = description
@@ -51,6 +50,24 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
         return [withoutRegion] + rest
     }
 
+    /// For numbers in texts of `other`, as on iOS: in that language, as they are written where this locale's readers
+    /// are, in their digits if it is their language. Nil if neither region nor digits are known.
+    func writingNumbers(in other: LocaleName) -> LocaleName? {
+        // `rg` names a region that takes this one's place for everything but texts: `dezzzz`.
+        let override = keyword("rg").map { $0.prefix(2).uppercased() }
+        let digits = keyword("numbers")
+        if language == other.language, override == nil { return region.isEmpty && digits == nil ? nil : self }
+        guard let region = override ?? (region.isEmpty ? nil : region) else { return nil }
+        let tag = [other.language, other.script, region].filter { !$0.isEmpty }
+        let own = language == other.language ? digits.map { ["u", "nu", String($0)] } : nil
+        return LocaleName((tag + (own ?? [])).joined(separator: "-"))
+    }
+
+    private func keyword(_ name: String) -> Substring? {
+        let keywords = icuName.split(separator: "@", maxSplits: 1).dropFirst().first?.split(separator: ";")
+        return keywords?.first { $0.hasPrefix("\(name)=") }?.dropFirst(name.count + 1)
+    }
+
     /// Without variants and keywords.
     var baseName: String { Self.joined(language, script, region) }
 
@@ -62,7 +79,7 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The script that the language has unless a name says otherwise.
-    static func usualScript(of language: String) -> String? { Parts(language).likelyScript }
+    static func usualScript(of language: String) -> String? { Parts(language).likely?.script }
 
     /// The code of a script by its code or its English name, in any case.
     static func script(_ name: Substring) -> Substring? {
@@ -110,8 +127,6 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
             var status = U_ZERO_ERROR
             return icuText { pushmill_icu_likely(joined(language, script, region), $0, &status) }.map { Parts($0) }
         }
-
-        var likelyScript: String? { likely?.script }
     }
 }
 

@@ -90,6 +90,16 @@ struct CatalogReportTests {
             ]), is: [#"en: "N" lacks the plural form one"#, #"pl: "N" lacks the plural form few, many"#])
     }
 
+    @Test("A text argument that chooses the plural form of its own text is right")
+    func pluralByText() throws {
+        let forms = #""one": {"stringUnit": {"value": "%arg one"}}, "other": {"stringUnit": {"value": "%arg others"}}"#
+        let catalog = """
+            {"sourceLanguage": "en", "strings": {"N": {"localizations": {"en": {"stringUnit": {"value": "%#@n@"},
+            "substitutions": {"n": {"argNum": 1, "formatSpecifier": "@", "variations": {"plural": {\(forms)}}}}}}}}}
+            """
+        try expect(lines(["Localizable.xcstrings": catalog]), is: [])
+    }
+
     @Test("A key marked as not to be translated is not reported as missing")
     func untranslated() throws {
         let catalog = """

@@ -109,11 +109,16 @@ struct FormatTests {
     }
 
     @Test(
-        "Numbers follow the recipient's region if its language is the text's",
+        "Numbers follow the recipient's region, also in texts of another language",
         arguments: [
             ("es-MX", "es 12,345.5"), ("es-ES", "es 12.345,5"), ("es", "es 12.345,5"), ("ar-MA", "ar 12.345,5"),
             ("ar-EG", "ar ١٢٬٣٤٥٫٥"), ("de-CH", "de 12’345.5"), ("de-AT", "de 12\u{A0}345,5"), ("de-DE", "de 12.345,5"),
-            ("en-IN", "en 12,345.5"), ("fr-CH", "en 12,345.5"), ("en-DE", "en 12.345,5"), ("xx, de-CH", "de 12’345.5"),
+            ("en-IN", "en 12,345.5"), ("fr-CH", "en 12’345.5"), ("fr", "en 12,345.5"),
+            ("en-DE", "en 12.345,5"), ("ar-EG-u-nu-arab, en", "ar ١٢٬٣٤٥٫٥"), ("ar-MA@numbers=arab", "ar ١٢٬٣٤٥٫٥"),
+            ("ar@numbers=latn", "ar 12,345.5"), ("fa-IR-u-nu-arab", "en 12,345.5"),
+            ("en-US-u-rg-dezzzz", "en 12.345,5"),
+            ("en_US@calendar=gregorian;rg=dezzzz", "en 12.345,5"), ("de_DE@rg=chzzzz;numbers=latn", "de 12’345.5"),
+            ("xx, de-CH", "de 12’345.5"),
             ("ku-TR", "ku 12.345,5"), ("kmr-TR", "ku 12.345,5"),
         ])
     func regionalNumbers(wishes: String, expected: String) throws {

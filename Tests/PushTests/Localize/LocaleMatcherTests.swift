@@ -20,17 +20,26 @@ struct LocaleMatcherTests {
                 sv th tr vi zh-Hans zh-Hant zh-Hant-HK
                 """,
             expected: [
-                ("en", "en en-US EN-us en_US en-CA en-PH en-IL en-Latn-US en-US-u-hc-h12 en-US-POSIX"),
-                ("en-GB", "en-GB en_GB en-IN en-ZA en-IE en-SG en-HK en-DE en-CH en-150 en-MT hi-Latn-IN"),
-                ("en-AU", "en-AU en-NZ en-PG en-NF"),
-                ("es", "es es-ES es-GQ es-EA"), ("es-419", "es-419 es-MX es-AR es-US es-CO es-CU"),
+                (
+                    "en",
+                    "en en-US EN-us en_US en-CA en-PH en-IL en-TH en-EG en-PG en-Latn-US en-US-u-hc-h12 en-US-POSIX"
+                ),
+                (
+                    "en-GB",
+                    "en-GB en_GB en-IN en-ZA en-IE en-SG en-HK en-DE en-CH en-FR en-PL en-UA en-150 en-MT hi-Latn-IN"
+                ),
+                ("en-AU", "en-AU en-NZ en-NF"),
+                ("es", "es es-ES es-GQ es-EA"), ("es-419", "es-419 es-MX es-AR es-US es-CO es-CU es-JP es-CA"),
                 ("fr", "fr fr-FR fr_FR fr-CH fr-BE fr-MA"), ("fr-CA", "fr-CA"),
                 ("pt", "pt pt-BR"), ("pt-PT", "pt-PT pt-AO pt-MZ pt-CH pt-LU"),
                 ("de", "de de-DE de-AT de-CH de-LI de-DE-1996"), ("nb", "nb nb-NO no no-NO nn nn-NO"),
                 ("he", "he iw he-IL iw-IL"), ("id", "id in in-ID id-ID"), ("ro", "ro ro-MD mo"),
-                ("sr", "sr sr-RS sr-Cyrl sr-Cyrl-BA sr-BA"), ("sr-Latn", "sr-Latn sr-Latn-RS sh sr-ME"),
+                ("sr", "sr sr-RS sr-Cyrl sr-Cyrl-BA sr-BA sr-ME"), ("sr-Latn", "sr-Latn sr-Latn-RS sh"),
                 ("ar", "ar ar-EG ar-MA ar-001 ars"), ("hi", "hi hi-IN"), ("ca", "ca ca-ES ca-ES-valencia"),
-                ("zh-Hans", "zh zh-CN zh-SG zh-Hans zh-Hans-HK zh-Hans-CN yue-CN yue-Hans wuu cmn zh_CN"),
+                (
+                    "zh-Hans",
+                    "zh zh-CN zh-SG zh-US zh-AU zh-ID zh-Hans zh-Hans-HK zh-Hans-CN yue-CN yue-Hans wuu cmn zh_CN"
+                ),
                 ("zh-Hant", "zh-Hant zh-TW zh_Hant_TW zh-Hant-TW"),
                 ("zh-Hant-HK", "zh-HK zh-MO zh-Hant-HK zh-Hant-MO yue yue-HK yue-Hant"),
                 // As Java and POSIX write them.
@@ -51,8 +60,9 @@ struct LocaleMatcherTests {
             expected: [
                 ("en-US", "en en-US en-GB en-AU"), ("es-AR", "es es-MX es-ES es-419"), ("fr-CA", "fr fr-FR fr-CH"),
                 ("pt-BR", "pt pt-BR pt-PT pt-AO"), ("zh-TW", "zh-TW zh-Hant zh-HK zh-MO yue"),
-                ("sr-Cyrl", "sr sr-RS"), ("uz-Latn", "uz uz-UZ"), ("no", "no nb nn nb-NO"), ("fil", "fil tl tl-PH"),
-                (nil, "zh zh-CN zh-Hans sr-Latn sr-ME sh uz-Cyrl uz-AF yue-CN de"),
+                ("sr-Cyrl", "sr sr-RS sr-ME"), ("uz-Latn", "uz uz-UZ uz-AF"),
+                ("no", "no nb nn nb-NO"), ("fil", "fil tl tl-PH"),
+                (nil, "zh zh-CN zh-US zh-Hans sr-Latn sh uz-Cyrl yue-CN de"),
                 ("en-US", "pt-PT, en; pt-PT, en-GB, pt-BR; de, en"), ("pt-BR", "pt-PT, de; pt, en; pt-BR, en"),
             ]),
         Sample(
