@@ -11,7 +11,7 @@ struct NameGate<Item> {
     /// Servers whose addresses were found before, at most `mostAsking`: names without an answer do not hold them up.
     private var known: Set<String> = []
 
-    init(mostAsking: Int = 64) { self.mostAsking = mostAsking }
+    init(mostAsking: Int = 256) { self.mostAsking = mostAsking }
 
     /// True if the item is to ask: `found` or `ended` must be called then. Otherwise it waits.
     mutating func admit(_ item: Item, to server: String) -> Bool {
@@ -34,7 +34,7 @@ struct NameGate<Item> {
     /// Returns all items that waited and may go on. Call `next` afterwards.
     mutating func found(_ server: String) -> ArraySlice<Item> {
         asking -= 1
-        if known.count >= mostAsking, !known.contains(server) { known.removeAll() }
+        if known.count >= mostAsking, !known.contains(server) { known.removeFirst() }
         known.insert(server)
         return waiting.removeValue(forKey: server) ?? []
     }
