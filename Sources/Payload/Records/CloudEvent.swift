@@ -48,7 +48,7 @@ package struct CloudEvent {
 
     /// The type of the data, for the header `content-type`.
     package func appendContentType(to text: inout [UInt8]) {
-        if let type = document.member("datacontenttype", of: document.root), document.kind(of: type) == .string {
+        if let type = document.member("datacontenttype", of: document.root), document.hasText(type) {
             write(type, to: &text)
         } else {
             text.append("application/json")

@@ -146,7 +146,7 @@ private struct StandIns {
         for scalar in text.unicodeScalars {
             let properties = scalar.properties
             // In ASCII, digits, `#` and `*` count as emoji too.
-            let isPicture = properties.isEmoji && !scalar.isASCII
+            let isPicture = !scalar.isASCII && (properties.isEmoji || properties.generalCategory == .otherSymbol)
             if properties.isAlphabetic || properties.numericType != nil || isPicture {
                 word.append(scalar)
             } else {

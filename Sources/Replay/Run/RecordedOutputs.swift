@@ -59,7 +59,7 @@ package final class RecordedOutputs: Sendable {
     func count(before record: InputRecord, by stage: String?) -> Int32? {
         guard let recorded = output(of: record.source), Self.isCounted(recorded, by: stage),
             let shown = NotificationContent(recorded)?.badge,
-            let badge = NotificationContent(RecordEnvelope(input: record))?.badge, badge > 0
+            let badge = NotificationContent(RecordEnvelope(input: record))?.badge, badge > 0 || record.has(.counted)
         else { return nil }
         let added = record.has(.counted) ? 0 : badge
         return shown < added ? 0 : Int32(clamping: shown - added)

@@ -96,6 +96,11 @@ extension AttachmentStage {
         var members = MediaMembers(url: settings.value("from", .pointer, default: JSONPointer(member: "media-url")))
         members.type = settings.optional("type-to", .pointer)
         members.size = settings.optional("size-to", .pointer)
+        let others = [("type-to", members.type), ("size-to", members.size)]
+        for (index, (key, member)) in others.enumerated() {
+            guard let member, [members.url, index > 0 ? members.type : nil].contains(member) else { continue }
+            settings.report(key, "names a member that already gets something else")
+        }
         let base = settings.required("public-base", .webFolder)
         let note = settings.value("note", .text, default: usualNote)
         guard let media = media(members, &settings), let base else { return nil }

@@ -104,8 +104,11 @@ extension OutputRecord {
         if record.value(of: .apnsID)?.isEmpty ?? true {
             replace(.apnsID, of: record) { DerivedIdentifier(record).append(to: &$0) }
         }
-        if let identifier = record.value(of: .apnsCollapseID), identifier.count > CollapseIdentifier.limit {
-            replace(.apnsCollapseID, of: record) { CollapseIdentifier.append(hashOf: identifier, to: &$0) }
+        // Readers may take the first of several.
+        if let identifier = record.value(of: .apnsCollapseID),
+            record.headers.contains(where: { CollapseIdentifier.isTooLong($0) })
+        {
+            replace(.apnsCollapseID, of: record) { CollapseIdentifier.append(identifier, to: &$0) }
         }
         guard delivery.isStructured, let event = delivery.event else { return }
         replace(.contentType, of: record) { event.appendContentType(to: &$0) }

@@ -25,7 +25,7 @@ extension Chain {
         put("pushmill.error.topic") { $0.append(contentsOf: record.source.topic.name.utf8) }
         put("pushmill.error.partition") { $0.append(decimal: record.source.partition) }
         put("pushmill.error.offset") { $0.append(decimal: record.source.offset) }
-        put("pushmill.error.attempt") { $0.append(decimal: record.attempt.addingReportingOverflow(1).partialValue) }
+        put("pushmill.error.attempt") { $0.append(decimal: record.attempt == .max ? .max : record.attempt + 1) }
         if counted, hasCountingStage { put(KnownHeader.counted.name) { $0.append("true") } }
         return Verdict(.deadLetter, to: .deadLetters, reason)
     }

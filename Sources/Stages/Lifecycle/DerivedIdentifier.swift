@@ -45,9 +45,15 @@ struct DerivedIdentifier {
 
 /// An `apns-collapse-id` has at most 64 bytes; a longer one is replaced by its SHA-256 hash, which is 64 bytes in hex.
 enum CollapseIdentifier {
-    static let limit = 64
+    private static let limit = 64
 
-    static func append(hashOf identifier: UnsafeRawBufferPointer, to text: inout [UInt8]) {
+    static func isTooLong(_ header: RecordHeader) -> Bool {
+        header.value?.count ?? 0 > limit && header.name.hasBytes(KnownHeader.apnsCollapseID.name)
+    }
+
+    /// Appends the identifier, or its hash if it is too long.
+    static func append(_ identifier: UnsafeRawBufferPointer, to text: inout [UInt8]) {
+        guard identifier.count > limit else { return text.append(contentsOf: identifier) }
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32 + limit) { scratch in
             // Hashing fails only if memory runs out; then the hash is all zeros.
             scratch.initialize(repeating: 0)

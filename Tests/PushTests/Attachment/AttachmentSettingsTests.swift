@@ -67,6 +67,13 @@ struct AttachmentSettingsTests {
                 "stages.attachment.keep-at-most: expected a size such as 64MiB or 10MB, from 100MB to 1000000GB, found \"1GiBB\"",
                 "stages.attachment.notes: unknown key; did you mean \"note\"?",
             ])
+        let repeated = "names a member that already gets something else"
+        expect(
+            read([
+                "store": "m", "public-base": "https://m/", "allow-hosts": ["*"], "from": "/u", "type-to": "/u",
+                "size-to": "/u",
+            ]).problems,
+            is: ["stages.attachment.type-to: \(repeated)", "stages.attachment.size-to: \(repeated)"])
         expect(
             read(["store": "m", "public-base": "https://m/"]).problems,
             is: [

@@ -187,11 +187,13 @@ struct CloudEventTests {
         expect(published?.outcome, is: (isEvent ? .passed : .deadLetter))
     }
 
-    @Test("Attribute names have only lowercase letters and digits; a datacontenttype must be a string")
-    func attributes() async {
+    @Test(
+        "Attribute names have only lowercase letters and digits; a datacontenttype must be a text",
+        arguments: ["7", "\"\""])
+    func attributes(type given: String) async {
         let names = ["a", "z", "0", "9", "az09", "`a", "{a", "/a", ":a", "A", "a-b", ""]
         let members = names.map { #""\#($0)":"v""# }.joined(separator: ",")
-        let event = #"{\#(members),"datacontenttype":7,"q":"a\"b","data":{"aps":{}}}"#
+        let event = #"{\#(members),"datacontenttype":\#(given),"q":"a\"b","data":{"aps":{}}}"#
         let published = await Message(event, type).publish(chain)
         for (index, name) in names.enumerated() {
             expect(published?["ce_\(name)"], is: (index < 5 ? "v" : nil), "\(name)")

@@ -78,6 +78,18 @@ struct HeaderTests {
             Message(Message.text, ["apns-collapse-id": given]).publish(chain)?["apns-collapse-id"], is: expected)
     }
 
+    @Test("If one of several is too long, the last takes the place of all: readers may take the first")
+    func collapseIdentifiers() async {
+        let long = String(repeating: "c", count: 65)
+        for (first, last, expected) in [
+            (long, "short", "short"), ("a", "b", "a,b"),
+            ("short", long, "b30855e510446ac34706c5acafeedefd5122fe9446b3f812db11e1ac3b4d0cf2"),
+        ] {
+            let message = Message(Message.text, ["apns-collapse-id": first, "apns-collapse-id": last])
+            await expect(message.publish(chain)?["apns-collapse-id"], is: expected)
+        }
+    }
+
     @Test("A passed message gets our headers too")
     func passed() async {
         let published = await Message(#"{"aps":{}}"#, ["pushmill-outcome": "forged"]).publish(chain)

@@ -181,8 +181,10 @@ struct ReplayRunTests {
         let event = #"{"data_base64":"\#(String(decoding: data, as: UTF8.self))"}"#
         var scene = Scene()
         scene.counts = BadgeCounts { _ in 7 }
+        let reset = #"{"aps":{"alert":"x","mutable-content":1,"badge":0}}"#
         for (value, header, badge) in [
             (event, ("content-type", "application/cloudevents+json"), 8), (payload, ("pushmill-counted", "true"), 7),
+            (reset, ("pushmill-counted", "true"), 7),
         ] {
             let events = [RecordEnvelope(value, headers: [header])]
             let golden = try await scene.outputs(events)
