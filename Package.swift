@@ -129,7 +129,6 @@ let package = Package(
         system("CPushmillRdKafka", in: "CRdKafka", "rdkafka"),
         system("CPushmillSQLite", in: "CSQLite", "sqlite3"),
         system("CPushmillOpenSSL", in: "COpenSSL", "libcrypto"),
-        system("CPushmillICU", in: "CICU", "icu-i18n"),
         system("CPushmillMicrohttpd", in: "CMicrohttpd", "libmicrohttpd"),
         system("CPushmillZlib", in: "CZlib", "zlib"),
         system("CPushmillCurl", in: "CCurl", "libcurl"),
@@ -142,6 +141,10 @@ let package = Package(
         system("CPushmillProcess", in: "CProcess"),
         // Counts the Swift runtime's allocations, for benchmarks and for the budgets that tests check.
         .target(name: "CPushmillAllocations", path: "Sources/CAllocations"),
+        // ICU without its own types, which Foundation's module has too.
+        .target(
+            name: "CPushmillICU", path: "Sources/CICU",
+            linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
         // Makes librdkafka's waits use the monotonic clock.
         .target(name: "CPushmillWaits", path: "Sources/CWaits"),
 

@@ -18,8 +18,7 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
     /// Accepts underscores for hyphens, as in folder names (`pt_BR.lproj`). Nil if it is not a language tag.
     package init?(_ text: some StringProtocol) {
         let tag = String(text.map { $0 == "_" ? "-" : $0 })
-        var status = U_ZERO_ERROR
-        let name = icuText { pushmill_icu_locale(tag, Int32(clamping: tag.utf8.count), $0, &status) }
+        let name = icuText { pushmill_icu_locale(tag, Int32(clamping: tag.utf8.count), $0) }
         guard let name else { return nil }
         var parts = Parts(name)
         if let alias = icuText({ pushmill_icu_language_alias(parts.language, $0) }) { parts.replaceLanguage(by: alias) }
@@ -124,15 +123,14 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
         var name: String { joined(language, script, region) + rest }
 
         var likely: Parts? {
-            var status = U_ZERO_ERROR
-            return icuText { pushmill_icu_likely(joined(language, script, region), $0, &status) }.map { Parts($0) }
+            icuText { pushmill_icu_likely(joined(language, script, region), $0) }.map { Parts($0) }
         }
     }
 }
 
 /// The text that ICU writes; nil if it writes none.
 func icuText(_ write: (UnsafeMutablePointer<CChar>) -> Int32) -> String? {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(ULOC_FULLNAME_CAPACITY)) { text in
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(pushmill_icu_name_capacity)) { text in
         guard let base = text.baseAddress else { return nil }
         let count = Int(write(base))
         return count > 0 ? String(decoding: text[..<count].lazy.map(UInt8.init(bitPattern:)), as: UTF8.self) : nil

@@ -25,7 +25,7 @@ package final class NumberSymbols: Sendable {
 
     /// Nil only if ICU lacks its data.
     package init?(locale: LocaleName) {
-        var status = U_ZERO_ERROR
+        var status: Int32 = 0
         guard let format = pushmill_icu_number_format_open(locale.icuName, &status) else { return nil }
         defer { pushmill_icu_number_format_close(format) }
 
@@ -33,22 +33,21 @@ package final class NumberSymbols: Sendable {
             let text = icuText(body) ?? ""
             return Symbol(bytes: Array(text.utf8), characters: text.unicodeScalars.count)
         }
-        func symbol(_ symbol: UNumberFormatSymbol) -> Symbol {
-            read { pushmill_icu_number_symbol(format, symbol, $0, &status) }
+        func symbol(_ symbol: pushmill_icu_symbol) -> Symbol {
+            read { pushmill_icu_write_symbol(format, symbol, $0, &status) }
         }
-        let afterZero = UNUM_ONE_DIGIT_SYMBOL.rawValue...UNUM_NINE_DIGIT_SYMBOL.rawValue
-        digits = [symbol(UNUM_ZERO_DIGIT_SYMBOL)] + afterZero.map { symbol(UNumberFormatSymbol(rawValue: $0)) }
+        digits = (0...9).map { digit in read { pushmill_icu_write_digit(format, digit, $0, &status) } }
         hasASCIIDigits = digits.map(\.bytes) == (UInt8(ascii: "0")...UInt8(ascii: "9")).map { [$0] }
-        decimalSeparator = symbol(UNUM_DECIMAL_SEPARATOR_SYMBOL)
-        groupSeparator = symbol(UNUM_GROUPING_SEPARATOR_SYMBOL)
-        plus = symbol(UNUM_PLUS_SIGN_SYMBOL)
-        negativePrefix = read { pushmill_icu_number_affix(format, UNUM_NEGATIVE_PREFIX, $0, &status) }
-        negativeSuffix = read { pushmill_icu_number_affix(format, UNUM_NEGATIVE_SUFFIX, $0, &status) }
-        primaryGroup = Int(max(0, pushmill_icu_number_attribute(format, UNUM_GROUPING_SIZE)))
-        let secondary = Int(max(0, pushmill_icu_number_attribute(format, UNUM_SECONDARY_GROUPING_SIZE)))
+        decimalSeparator = symbol(pushmill_icu_decimal_separator)
+        groupSeparator = symbol(pushmill_icu_group_separator)
+        plus = symbol(pushmill_icu_plus)
+        negativePrefix = symbol(pushmill_icu_negative_prefix)
+        negativeSuffix = symbol(pushmill_icu_negative_suffix)
+        primaryGroup = Int(max(0, pushmill_icu_last_group(format)))
+        let secondary = Int(max(0, pushmill_icu_other_groups(format)))
         secondaryGroup = secondary > 0 ? secondary : primaryGroup
         leastGrouped = primaryGroup + Int(pushmill_icu_minimum_grouping(format, Int32(primaryGroup), &status))
-        guard status.rawValue <= 0 else { return nil }
+        guard status <= 0 else { return nil }
     }
 }
 

@@ -8,8 +8,8 @@ package final class PluralRules: @unchecked Sendable {
 
     /// Nil only if ICU lacks its data.
     package init?(locale: LocaleName) {
-        var status = U_ZERO_ERROR
-        guard let handle = pushmill_icu_plural_rules_open(locale.icuName, &status), status.rawValue <= 0 else {
+        var status: Int32 = 0
+        guard let handle = pushmill_icu_plural_rules_open(locale.icuName, &status), status <= 0 else {
             return nil
         }
         self.handle = handle
