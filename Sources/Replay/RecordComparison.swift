@@ -163,6 +163,7 @@ package struct IgnoredFields: Sendable {
 
     package func contains(_ field: String) -> Bool {
         names.contains(field) || pointers.contains { field.hasPrefix($0) }
+            || names.contains(FieldChange.payload) && (JSONPointer(field) != nil || field == FieldChange.layout)
     }
 }
 
@@ -180,6 +181,15 @@ package struct RecordFilter: Sendable {
         if categories.isEmpty { return true }
         return NotificationContent(input)?.category.map(categories.contains) ?? false
     }
+
+    /// Removes the record's key and category from those that no record had so far.
+    mutating func meet(_ input: RecordEnvelope) {
+        if !keys.isEmpty { keys.remove(input.key ?? []) }
+        if !categories.isEmpty, let category = NotificationContent(input)?.category { categories.remove(category) }
+    }
+
+    /// Every key and category was met.
+    var isMet: Bool { keys.isEmpty && categories.isEmpty }
 
     func admits(outcomes before: String?, _ after: String?) -> Bool {
         outcomes.isEmpty || before.map(outcomes.contains) ?? false || after.map(outcomes.contains) ?? false

@@ -46,7 +46,9 @@ public struct StageRegistry: Sendable {
 
     /// The value of `pushmill-stages` is a list of `name=result`, separated by commas.
     static func problem(withName name: String) -> String? {
-        name.contains { ",=".contains($0) } ? "the name \"\(name)\" of a stage must not contain ',' or '='" : nil
+        let isPlain = !name.isEmpty && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !",=".utf8.contains($0) }
+        let rule = "must not be empty or contain ',', '=' or a control character"
+        return isPlain ? nil : "the name \(name.debugDescription) of a stage \(rule)"
     }
 
     private func suggestion(_ name: String) -> String {

@@ -28,7 +28,10 @@ struct ReplayCommand {
 
     private static func field(_ text: String) throws(ProgramError) -> String {
         let names = [FieldChange.key, FieldChange.timestamp, FieldChange.payload, FieldChange.layout]
-        guard text.hasPrefix("/") || text.hasPrefix("header:") && text != "header:" || names.contains(text) else {
+        guard
+            text.hasPrefix("/") && JSONPointer(text) != nil || text.hasPrefix("header:") && text != "header:"
+                || names.contains(text)
+        else {
             throw .usage("\(Option.ignore.label): unknown field '\(text)'" + Spelling.question(text, names))
         }
         return text

@@ -47,9 +47,11 @@ package struct ReplayRun {
         var matches = 0
         var total = 0
         var isAnyMeant = false
+        var unmet = settings.filter
         while true {
             let inputs = try await source.next(Self.chunk)
             if inputs.isEmpty { break }
+            for input in inputs { unmet.meet(input) }
             let (items, found) = try items(inputs, &ranges)
             matches += found
             for replayed in try await run(items) {
@@ -67,8 +69,8 @@ package struct ReplayRun {
         if matches == 0, baseline.count > 0 { throw mismatch(baseline) }
         try addLeft(of: baseline, ranges, to: &summary, report)
         // A mistyped key or category must not pass for one without changes.
-        guard isAnyMeant || !summary.isSame else {
-            throw .unreadable(name: source.name, what: "no record has the given key or category")
+        guard isAnyMeant && unmet.isMet || !summary.isSame else {
+            throw .unreadable(name: source.name, what: "no record has the given key or category, or one of them")
         }
         return summary
     }

@@ -315,6 +315,8 @@ struct ReplayRunTests {
         var settings = ReplayRun.Settings()
         settings.ignored = IgnoredFields(["/aps/alert", "header:pushmill-stages"])
         #expect(try await scene.replay(events, against: golden, settings: settings).summary.isSame)
+        settings.ignored = IgnoredFields(["payload", "header:pushmill-stages"])
+        #expect(try await scene.replay(events, against: golden, settings: settings).summary.isSame)
         settings.ignored = IgnoredFields(["/aps/ale"])
         try await expect(scene.replay(events, against: golden, settings: settings).fields.count, is: 3)
     }
@@ -351,8 +353,10 @@ struct ReplayRunTests {
             return try await Scene().replay(events, against: golden, settings: settings).summary
         }
         let key = await #expect(throws: ReplayError.self) { try await replay { $0.keys = [Array("recipent-3".utf8)] } }
-        expect(key?.description, is: "the recording: no record has the given key or category")
+        expect(key?.description, is: "the recording: no record has the given key or category, or one of them")
         await #expect(throws: ReplayError.self) { try await replay { $0.categories = ["CAHT"] } }
+        let keys = ["recipient-3", "recipent-4"].map { Array($0.utf8) }
+        await #expect(throws: ReplayError.self) { try await replay { $0.keys = Set(keys) } }
         let anna = try await replay { ($0.keys, $0.outcomes) = ([Array("recipient-3".utf8)], ["expired"]) }
         #expect(anna.isSame && anna.records == 0)
     }
