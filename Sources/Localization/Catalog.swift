@@ -6,7 +6,7 @@ package final class Catalog: Sendable {
     private let matcher: LocaleMatcher
     /// For each table, the tables to search in order: itself, its truncations, the default.
     fileprivate let searches: [[LocaleSearch]]
-    private let defaultTable: Int
+    fileprivate let defaultTable: Int
     package let warnings: [CatalogProblem]
 
     /// Reads a folder; throws everything that is wrong with it.
@@ -51,12 +51,10 @@ package final class Catalog: Sendable {
     package func choice(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
         guard !wishes.isEmpty, wishes.count <= Self.longestWishes else { return defaultChoice }
         let match = matcher.bestMatch(for: wishes)
-        let table = match?.index ?? defaultTable
         // Without a match, too, numbers are written as where the reader is.
-        guard let wish = match?.wish ?? LocaleMatcher.wishes(in: wishes).first,
-            let numbers = wish.writingNumbers(in: tables[table].locale)
-        else { return LocaleChoice(catalog: self, table: table) }
-        return LocaleChoice(catalog: self, table: table, numbers: NumberSymbols(locale: numbers))
+        return LocaleChoice(
+            catalog: self, table: match?.index ?? defaultTable,
+            wish: match?.wish ?? LocaleMatcher.wishes(in: wishes).first)
     }
 }
 
@@ -71,13 +69,20 @@ private struct LocaleSearch {
 package final class LocaleChoice: Sendable {
     package let catalog: Catalog
     private let searches: [LocaleSearch]
-    /// How the recipient's region writes numbers in texts of the table's language; nil for the texts' own way.
+    /// How numbers are written where the recipient is, in texts of the table's language, and in those of the default's
+    /// if that is another; nil for the texts' own way.
     private let numbers: NumberSymbols?
+    private let defaultNumbers: NumberSymbols?
 
-    init(catalog: Catalog, table: Int, numbers: NumberSymbols? = nil) {
+    init(catalog: Catalog, table: Int, wish: LocaleName? = nil) {
         self.catalog = catalog
         searches = catalog.searches[table]
-        self.numbers = numbers
+        func symbols(_ table: Int) -> NumberSymbols? {
+            wish?.writingNumbers(in: catalog.tables[table].locale).flatMap { NumberSymbols(locale: $0) }
+        }
+        numbers = symbols(table)
+        let isOfAnother = searches.contains { !$0.isOfItsLanguage }
+        defaultNumbers = isOfAnother ? symbols(catalog.defaultTable) : nil
     }
 
     /// Appends the translation of a key. The appended text is valid only if the result is `ok`.
@@ -93,7 +98,7 @@ package final class LocaleChoice: Sendable {
                 let isAppended =
                     isRegional
                     ? table.append(entry, arguments, numbers, to: &output)
-                    : table.append(entry, arguments, nil, to: &output)
+                    : table.append(entry, arguments, defaultNumbers, to: &output)
                 return isAppended ? .ok : .wrongArguments
             }
             if let result { return result }

@@ -24,8 +24,8 @@ extension EndToEnd {
             // A thread that a shard starts inherits the shard's name.
             let shards = Self.threads(of: service.identifier).filter { $0.hasPrefix("shard ") }
             expect(Set(shards), is: ["shard 0"])
-            // Each librdkafka client has one main thread: here, the shard's consumer and its producer.
-            expect(Self.threads(of: service.identifier).count { $0 == "rdk:main" }, is: 2)
+            // Each librdkafka client has one main thread: here, the shard's consumer, the one that asks, and its producer.
+            expect(Self.threads(of: service.identifier).count { $0 == "rdk:main" }, is: 3)
             service.send(SIGTERM)
             try await service.expectEnd(.exited(0))
             try await service.clear()

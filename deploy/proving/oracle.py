@@ -97,15 +97,21 @@ class Oracle:
 
     def choose(self, wishes, localizations):
         """Returns the localization and the tag it serves; `wishes` are (tag, weight, matching localization)."""
-        for tag, _, name in sorted(wishes, key=lambda wish: -wish[1]):
+        wishes = sorted(wishes, key=lambda wish: -wish[1])
+        for tag, _, name in wishes:
             if name in localizations:
                 return name, tag
-        return localizations[0], None
+        return localizations[0], wishes[0][0] if wishes else None
 
     def numerals_of(self, localization, wish):
-        """The numerals of the recipient's region if its language is that of the text."""
-        is_own = wish is not None and region_of(wish) is not None and language_of(wish) == language_of(localization)
-        return wish if is_own else localization
+        """The numerals of the text's language in the recipient's region."""
+        region = region_of(wish) if wish else None
+        if region is None:
+            return localization
+        if language_of(wish) == language_of(localization):
+            return wish
+        scripts = [part for part in canonical(localization).split("_")[1:] if len(part) == 4]
+        return "_".join([language_of(localization), *scripts, region])
 
     def text(self, catalog, key, arguments, wishes):
         """None if the key is left to the device. An argument of None is neither text nor number."""

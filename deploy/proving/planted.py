@@ -1,5 +1,5 @@
 """Possible mistakes with texts: oracles with one broken rule each, with which a correct program disagrees."""
-from oracle import Oracle, Refused, number, numerals
+from oracle import Oracle, Refused, language_of, number, numerals, region_of
 from translations import Specifier
 
 FAULTS = {}
@@ -88,9 +88,15 @@ def numerals_of(self, localization, wish):
     return localization
 
 
-@planted("numbers use the reader's region in any language")
+@planted("numbers use the reader's language, whatever the text's")
 def numerals_of(self, localization, wish):
     return wish or localization
+
+
+@planted("numbers use the reader's region in texts of its language only")
+def numerals_of(self, localization, wish):
+    is_own = wish is not None and language_of(wish) == language_of(localization)
+    return wish if is_own and region_of(wish) else localization
 
 
 @planted("numbers have no groups")

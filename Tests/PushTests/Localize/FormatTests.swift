@@ -129,7 +129,7 @@ struct FormatTests {
         #expect(text.hasPrefix(expected.prefix(2)))
     }
 
-    @Test("Digit groups follow the region too; a text in another language keeps its own")
+    @Test("Digit groups follow the region too, also in a text that the reader's language lacks")
     func regionalGroups() throws {
         let catalog = try CatalogFixture([
             "en-GB.lproj/Localizable.strings": "K = \"%d\";", "en.lproj/Localizable.strings": "K = \"%d\"; L = \"%d\";",
@@ -137,7 +137,8 @@ struct FormatTests {
         ]).catalog()
         expect(catalog.text("K", ["1234567"], "en-IN"), is: "12,34,567")
         expect(catalog.text("L", ["1234567"], "en-IN"), is: "12,34,567")
-        expect(catalog.text("L", ["1234567"], "de-CH"), is: "1,234,567")
+        expect(catalog.text("L", ["1234567"], "de-CH"), is: "1’234’567")
+        expect(catalog.text("L", ["1234567"], "de"), is: "1,234,567")
         expect(catalog.text("K", ["1234567"], "de-CH"), is: "1’234’567")
         expect(catalog.text("K", ["1234567"], "en-CH"), is: "1’234’567")
     }
