@@ -1,6 +1,7 @@
 import CPushmillICU
 
-/// The direction of a text, by its letters. As in UAX 9, the first one that has a direction decides.
+/// The direction of a text, by its letters. As in UAX 9, the first one that has a direction decides, and letters inside
+/// isolates do not count.
 public struct TextDirection: Sendable, Equatable, RawRepresentable {
     /// 0 if no letter has a direction, 1 for left to right, 2 for right to left; 4 is added if letters of the other
     /// direction follow.
@@ -11,13 +12,18 @@ public struct TextDirection: Sendable, Equatable, RawRepresentable {
     public static let none = TextDirection(rawValue: 0)
 
     /// Takes UTF-8; bytes that are not UTF-8 have no direction.
-    public init(of text: Span<UInt8>) { self.init(text, upTo: 4) }
+    public init(of text: Span<UInt8>) {
+        var isolates = 0
+        self.init(text, upTo: 4, inside: &isolates)
+    }
 
-    /// Looks only at the first letter that has a direction.
-    package init(ofFirstLetterIn text: Span<UInt8>) { self.init(text, upTo: 1) }
+    /// Looks only at the first letter that has a direction, in a part of a text that begins inside so many isolates.
+    package init(ofFirstLetterIn text: Span<UInt8>, inside isolates: inout Int) {
+        self.init(text, upTo: 1, inside: &isolates)
+    }
 
     /// Stops once `found` is at least `enough`.
-    private init(_ text: Span<UInt8>, upTo enough: UInt8) {
+    private init(_ text: Span<UInt8>, upTo enough: UInt8, inside isolates: inout Int) {
         var found: UInt8 = 0
         var at = 0
         while at < text.count, found < enough {
@@ -28,10 +34,14 @@ public struct TextDirection: Sendable, Equatable, RawRepresentable {
                 at += 1
             } else {
                 let (scalar, length) = Self.scalar(text, at)
-                direction = UInt8(truncatingIfNeeded: pushmill_icu_direction(Int32(bitPattern: scalar)))
+                switch scalar {
+                case 0x2066...0x2068: isolates += 1
+                case 0x2069: isolates = max(0, isolates - 1)
+                default: direction = UInt8(truncatingIfNeeded: pushmill_icu_direction(Int32(bitPattern: scalar)))
+                }
                 at += length
             }
-            if direction == 0 || direction == found { continue }
+            if direction == 0 || direction == found || isolates > 0 { continue }
             found = found == 0 ? direction : found | 4
         }
         self.init(rawValue: found)

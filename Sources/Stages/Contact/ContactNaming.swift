@@ -114,8 +114,9 @@ extension ContactStage {
 
     private static func direction(of text: UnsafeBufferPointer<UInt8>) -> TextDirection {
         var direction = TextDirection.none
+        var isolates = 0
         for case .literal(let part) in ContactPlaceholders(text) where direction == .none {
-            direction = TextDirection(ofFirstLetterIn: part.span)
+            direction = TextDirection(ofFirstLetterIn: part.span, inside: &isolates)
         }
         return direction
     }

@@ -29,12 +29,13 @@ struct ContactTextTests {
         arguments: [
             ("", 0), ("12 + 3!", 0), ("🦊 7", 0), ("Zoë", 1), ("1. Zoë", 1), ("Мама", 1), ("日本", 1), ("علي", 2),
             ("3 שלום", 2), ("\u{200F}!", 2), ("a", 1), ("z", 1), ("A", 1), ("Z", 1), ("@[`{", 0), ("Zoë علي", 5),
-            ("علي Zoë", 6), ("𐤀", 2),
+            ("علي Zoë", 6), ("𐤀", 2), ("\u{2068}a\u{2069}א", 2), ("\u{2066}a\u{2067}א\u{2069}b", 0), ("\u{2069}a", 1),
         ] as [(String, UInt8)])
     func direction(_ text: String, _ expected: UInt8) {
         let bytes = Array(text.utf8)
         expect(TextDirection(of: bytes.span).rawValue, is: expected)
-        expect(TextDirection(ofFirstLetterIn: bytes.span).rawValue, is: expected & 3)
+        var isolates = 0
+        expect(TextDirection(ofFirstLetterIn: bytes.span, inside: &isolates).rawValue, is: expected & 3)
     }
 
     @Test(
@@ -83,5 +84,18 @@ struct ContactTextTests {
         chain.options.isolates = false
         let plain = expected.filter { $0 != "\u{2068}" && $0 != "\u{2069}" }
         await expect(Message(alert: "\"\(text)\"").publish(chain())?.alert, is: "\"\(plain)\"")
+    }
+
+    @Test("What a text has between isolates of its own says nothing of its direction")
+    func ownIsolates() async {
+        let chain = ContactChain()
+        let (zoe, ali) = (Self.isolated("Zoë Martin"), Self.isolated("علي حسن"))
+        for (own, rest, expected) in [
+            ("مرحبا", " says {contact:c2}", Self.isolated("مرحبا") + " says " + ali),
+            ("hi {contact:c1}", " مرحبا", Self.isolated("hi " + zoe) + " مرحبا"),
+        ] {
+            let message = Message(alert: "\"\(Self.isolated(own))\(rest)\"")
+            await expect(message.publish(chain())?.alert, is: "\"\(expected)\"")
+        }
     }
 }
