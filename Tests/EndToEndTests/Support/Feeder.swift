@@ -64,6 +64,7 @@ private final class Publisher: @unchecked Sendable {
     let signal = WakeSignal()
     let producer: OutputProducer
     private let topic: OutputTopic
+    private let made = ContinuousClock.now
 
     init(_ properties: ClientProperties, _ name: String) throws {
         producer = try OutputProducer(properties, signal: signal, stopsAtRefusal: false, log: { _, _, _ in })
@@ -91,6 +92,8 @@ private final class Publisher: @unchecked Sendable {
         switch result {
         case .queued: return true
         case .full: return false
+        // Brokers learn of a new topic one after another.
+        case .refused(let error) where error.name == "_UNKNOWN_PARTITION" && .now < made + .seconds(30): return false
         case .refused(let error): throw error
         }
     }
