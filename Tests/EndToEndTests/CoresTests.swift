@@ -24,7 +24,7 @@ extension EndToEnd {
             // A thread that a shard starts inherits the shard's name.
             let shards = Self.threads(of: service.identifier).filter { $0.hasPrefix("shard ") }
             expect(Set(shards), is: ["shard 0"])
-            // Each librdkafka client has one main thread: here, the shard's consumer, the one that asks, and its producer.
+            // Each librdkafka client has one main thread: here, the shard's consumer and producer, and the one that asks.
             expect(Self.threads(of: service.identifier).count { $0 == "rdk:main" }, is: 3)
             service.send(SIGTERM)
             try await service.expectEnd(.exited(0))

@@ -142,6 +142,7 @@ package struct EngineEnvironment: Sendable {
     package let contacts: ContactFollower?
     package let metrics: ServiceMetrics
     package let log: Log
+    let asking = AskingClient()
 
     package init(chain: Chain, counts: CountFolder?, contacts: ContactFollower?, metrics: ServiceMetrics, log: Log) {
         self.chain = chain

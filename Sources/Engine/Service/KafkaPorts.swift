@@ -71,7 +71,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     init(_ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox) throws(KafkaError) {
         let sink = environment.kafkaLog
-        let consumer = try GroupConsumer(settings.consumer(of: inbox.shard), signal: inbox.signal, log: sink)
+        let consumer = try GroupConsumer(
+            settings.consumer(of: inbox.shard), signal: inbox.signal, asking: environment.asking, log: sink)
         let producer = try OutputProducer(settings.producer(of: inbox.shard), signal: inbox.signal, log: sink)
         let topics = try OutputTopics(settings, producer)
         let reader = try settings.changelog.map { topic throws(KafkaError) in

@@ -1,4 +1,5 @@
 internal import CPushmillRdKafka
+internal import Synchronization
 
 /// A member of a group, for one thread that never blocks in it. Records and events come through separate queues: a
 /// caller that takes no records stays in the group.
@@ -45,9 +46,10 @@ package final class GroupConsumer {
         Client.problem(RD_KAFKA_CONSUMER, properties.overridden(by: fixed))
     }
 
-    /// `signal` is woken by records, events and answers.
+    /// `signal` is woken by records, events and answers. Members may share `asking`.
     package init(
-        _ properties: ClientProperties, signal: WakeSignal, log: @escaping KafkaLogSink
+        _ properties: ClientProperties, signal: WakeSignal, asking: AskingClient = AskingClient(),
+        log: @escaping KafkaLogSink
     ) throws(KafkaError) {
         let properties = properties.overridden(by: Self.fixed)
         let client = try Client(RD_KAFKA_CONSUMER, properties, log: log) { configuration, sinks in
@@ -56,11 +58,11 @@ package final class GroupConsumer {
         }
         var plain = properties
         for name in ["group.instance.id", "statistics.interval.ms"] { plain[name] = nil }
-        // A client that reads nothing asks: a request waits behind a fetch on its connection, and a fetch for records.
-        let makeAsker = { [plain] () throws(KafkaError) in try Client(RD_KAFKA_CONSUMER, plain, log: log) }
-        let asker = try makeAsker()
-        let committedOffsets = try CommittedOffsets(
-            asker, group: properties["group.id"] ?? "", signal, another: makeAsker)
+        let asker = try asking.client(plain, log)
+        let committedOffsets = try CommittedOffsets(asker, group: properties["group.id"] ?? "", signal) {
+            [plain] () throws(KafkaError) in
+            try Client(RD_KAFKA_CONSUMER, plain, log: log)
+        }
         let events = try client.consumerQueue()
         guard let records = rd_kafka_queue_new(client.handle) else {
             rd_kafka_queue_destroy(events)
@@ -235,6 +237,24 @@ package final class GroupConsumer {
     package var hasLeft: Bool {
         while let leaving, let message = rd_kafka_consume_queue(leaving, 0) { rd_kafka_message_destroy(message) }
         return rd_kafka_consumer_closed(client.handle) != 0
+    }
+}
+
+/// A client that reads nothing: what it asks brokers does not wait, as on a consumer's connection, behind a fetch that
+/// waits for records.
+package final class AskingClient: Sendable {
+    private let made = Mutex<Client?>(nil)
+
+    package init() {}
+
+    /// Made by the first who needs it.
+    func client(_ properties: ClientProperties, _ log: @escaping KafkaLogSink) throws(KafkaError) -> Client {
+        try made.withLock { (made) throws(KafkaError) in
+            if let made { return made }
+            let client = try Client(RD_KAFKA_CONSUMER, properties, log: log)
+            made = client
+            return client
+        }
     }
 }
 
