@@ -63,10 +63,12 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("By default a killed instance's partitions are free within seconds") func sessions() throws {
+    @Test("By default a killed instance's partitions are free within seconds, and read at once") func sessions() throws
+    {
         let standard = try #require(Reading("").configuration).kafka
         expect(standard.properties(for: .consumer)["session.timeout.ms"], is: "6000")
         expect(standard.properties(for: .consumer)["heartbeat.interval.ms"], is: "250")
+        expect(standard.properties(for: .consumer)["fetch.wait.max.ms"], is: "100")
         expect(standard.properties(for: .consumer)["group.id"], is: "pushmill")
         expect(standard.properties(for: .consumer)["auto.offset.reset"], is: "earliest")
         let common = try #require(Reading("kafka: { session.timeout.ms: 45000 }").configuration).kafka
