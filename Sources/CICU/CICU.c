@@ -15,12 +15,6 @@ static int32_t length_of_name(int32_t count, UErrorCode status) {
     return U_SUCCESS(status) && count < ULOC_FULLNAME_CAPACITY ? count : 0;
 }
 
-static int32_t write(const UChar *text, int32_t length, char *utf8, UErrorCode *status) {
-    int32_t count = 0;
-    u_strToUTF8(utf8, pushmill_icu_text_capacity, &count, text, length, status);
-    return U_SUCCESS(*status) ? count : 0;
-}
-
 // Locales
 
 int32_t pushmill_icu_locale(const char *tag, int32_t length, char *name) {
@@ -123,15 +117,21 @@ int32_t pushmill_icu_minimum_grouping(struct pushmill_icu_number_format *format,
     return found;
 }
 
+/// Writes what ICU gave.
+static int32_t write(const UChar *text, int32_t length, UErrorCode code, char *utf8, int32_t *status) {
+    int32_t count = 0;
+    if (U_SUCCESS(code)) u_strToUTF8(utf8, pushmill_icu_text_capacity, &count, text, length, &code);
+    *status = code;
+    return U_SUCCESS(code) ? count : 0;
+}
+
 static int32_t write_symbol(
     const struct pushmill_icu_number_format *format, UNumberFormatSymbol symbol, char *utf8, int32_t *status
 ) {
     UErrorCode code = *status;
     UChar text[pushmill_icu_text_capacity];
     int32_t length = unum_getSymbol(format_of(format), symbol, text, pushmill_icu_text_capacity, &code);
-    int32_t count = U_SUCCESS(code) ? write(text, length, utf8, &code) : 0;
-    *status = code;
-    return count;
+    return write(text, length, code, utf8, status);
 }
 
 static int32_t write_affix(
@@ -140,9 +140,7 @@ static int32_t write_affix(
     UErrorCode code = *status;
     UChar text[pushmill_icu_text_capacity];
     int32_t length = unum_getTextAttribute(format_of(format), affix, text, pushmill_icu_text_capacity, &code);
-    int32_t count = U_SUCCESS(code) ? write(text, length, utf8, &code) : 0;
-    *status = code;
-    return count;
+    return write(text, length, code, utf8, status);
 }
 
 int32_t pushmill_icu_write_symbol(
