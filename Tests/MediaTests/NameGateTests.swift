@@ -89,6 +89,20 @@ struct NameGateTests {
         expect(next, is: 4)
     }
 
+    @Test("Of many hosts that were found before, all but one stay known when another is found")
+    func manyKnown() {
+        var gate = NameGate<Int>(mostAsking: 2)
+        for host in ["a", "b", "c"] {
+            let isAsked = gate.admit(0, to: host)
+            let waiting = gate.found(host)
+            #expect(isAsked && waiting.isEmpty)
+        }
+        let dead = ["x", "y"].map { gate.admit(1, to: $0) }
+        expect(dead, is: [true, true])
+        let admitted = ["a", "b", "c"].count { gate.admit(2, to: $0) }
+        expect(admitted, is: 2)
+    }
+
     @Test("No exchange looks up a remembered address, or any address without permission")
     func remembered() throws {
         let server = try #require(MediaServer.shared)
