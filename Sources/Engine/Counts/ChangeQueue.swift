@@ -5,13 +5,21 @@ import PushmillStores
 /// are concatenated in one buffer. If a record was not stored, it is published again, alone, and then all after it,
 /// stored or not: thus an account's last record in the log is its highest.
 struct ChangeQueue {
+    enum Origin {
+        /// An event, which is done when the changelog has its count.
+        case event
+        /// A mark in the input's log: its record may be in flight again.
+        case mark
+        /// What is known is written again.
+        case rewrite
+    }
+
     struct Change {
         let account: AccountHash
         let state: CountState
         /// The timestamp of the counted event, in milliseconds since 1970.
         let timestamp: Int64
-        /// Repeats what is known and belongs to no event.
-        let isRewrite: Bool
+        let origin: Origin
         fileprivate var isStored = false
         /// Its offset in the changelog; negative if brokers did not say, as for a record that they already had.
         fileprivate(set) var storedAt: Int64 = -1
@@ -57,7 +65,7 @@ struct ChangeQueue {
     var timestamp: Int64? { first < list.count ? list[first].timestamp : nil }
 
     mutating func add(
-        _ account: AccountHash, _ state: CountState, isRewrite: Bool = false, timestamp: Int64, now: Instant,
+        _ account: AccountHash, _ state: CountState, _ origin: Origin, timestamp: Int64, now: Instant,
         appendKey: (inout [UInt8]) -> Void
     ) {
         if unstored == 0 { waitsSince = now }
@@ -65,10 +73,10 @@ struct ChangeQueue {
         appendKey(&keys)
         list.append(
             Change(
-                account: account, state: state, timestamp: timestamp, isRewrite: isRewrite,
+                account: account, state: state, timestamp: timestamp, origin: origin,
                 keyLength: Int32(keys.count - start), keyStart: start))
         unstored += 1
-        if isRewrite { rewrites += 1 }
+        if origin == .rewrite { rewrites += 1 }
     }
 
     /// The changelog has stored nothing for so long that nothing else waits for this partition's changes.
@@ -80,7 +88,7 @@ struct ChangeQueue {
         return pausedUntil
     }
 
-    var isRewriteNext: Bool { next < list.count && list[next].isRewrite }
+    var isRewriteNext: Bool { next < list.count && list[next].origin == .rewrite }
 
     /// The next change to publish and its number; nil if none is due.
     func nextUnpublished(_ now: Instant) -> (sequence: UInt32, change: Change)? {
@@ -154,7 +162,7 @@ struct ChangeQueue {
     mutating func popStored() -> Change? {
         guard first < next, list[first].isStored else { return nil }
         let change = list[first]
-        if change.isRewrite { rewrites -= 1 }
+        if change.origin == .rewrite { rewrites -= 1 }
         first += 1
         if first == list.count || first > 1024 && first * 2 > list.count { shift() }
         return change
@@ -184,9 +192,9 @@ struct ChangeQueue {
     mutating func removeCounted(now: Instant) {
         let former = self
         removeAll()
-        for change in former.list[former.first...] where change.isRewrite {
+        for change in former.list[former.first...] where change.origin == .rewrite {
             former.withKey(of: change) { key in
-                add(change.account, change.state, isRewrite: true, timestamp: change.timestamp, now: now) {
+                add(change.account, change.state, .rewrite, timestamp: change.timestamp, now: now) {
                     $0.append(contentsOf: key)
                 }
             }

@@ -73,20 +73,22 @@ extension Shard where Ports: ~Copyable {
     private mutating func addChange(_ entry: UInt32) {
         let index = entries[entry].partition
         let (account, state, timestamp) = (entries[entry].account, entries[entry].counted, entries[entry].timestamp)
-        partitions[index].changes.add(account, state, timestamp: timestamp, now: now) { keys in
+        partitions[index].changes.add(account, state, .event, timestamp: timestamp, now: now) { keys in
             entries.appendName(of: entry, to: &keys)
         }
         changesUnstored += 1
         changesDue = min(changesDue, now + min(Self.changesDelay, settings.checkpointInterval))
     }
 
-    /// Queues a change that belongs to no entry. A rewrite repeats what is known and belongs to no event.
-    mutating func add(_ index: Int32, _ state: CountState, isRewrite: Bool, timestamp: Int64, key: [UInt8]) {
+    /// Queues a change that belongs to no entry.
+    mutating func add(
+        _ index: Int32, _ state: CountState, _ origin: ChangeQueue.Origin, timestamp: Int64, key: [UInt8]
+    ) {
         guard let secret = partitions[index].counts?.value.secret else { return }
         let account = key.withUnsafeBytes { secret.hash($0) }
         let now = now
         withChanges(of: index) { queue in
-            queue.add(account, state, isRewrite: isRewrite, timestamp: timestamp, now: now) {
+            queue.add(account, state, origin, timestamp: timestamp, now: now) {
                 $0.append(contentsOf: key)
             }
         }
@@ -192,11 +194,12 @@ extension Shard where Ports: ~Copyable {
             partitions[index].changelog.stored(
                 RecordPosition(partition: number, offset: change.storedAt, timestamp: change.recordTime))
             storedSinceWriting += 1
-            if !change.isRewrite {
+            switch change.origin {
+            case .event:
                 last = (change.state, change.timestamp)
                 done(change.state.offset, of: index)
-            } else if partitions[index].needsCommit {
-                isDirty = true
+            case .mark: break
+            case .rewrite: if partitions[index].needsCommit { isDirty = true }
             }
         }
         if let last { writeLogMark(index, last.counted, timestamp: last.timestamp) }

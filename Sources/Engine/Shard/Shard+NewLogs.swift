@@ -45,7 +45,7 @@ extension Shard where Ports: ~Copyable {
         partitions[index].noteLogMark(now)
         for (key, mark) in kept {
             let state = CountState(count: mark.count, incarnation: partitions[index].incarnation, offset: mark.offset)
-            add(index, state, isRewrite: true, timestamp: partitions[index].timestamp, key: key)
+            add(index, state, .rewrite, timestamp: partitions[index].timestamp, key: key)
         }
     }
 
@@ -58,7 +58,7 @@ extension Shard where Ports: ~Copyable {
         var mark = counted
         mark.count = Self.bits(of: timestamp)
         keepOlderMarks(of: index, before: mark, timestamp: timestamp)
-        add(index, mark, isRewrite: false, timestamp: timestamp, key: Self.nobody)
+        add(index, mark, .mark, timestamp: timestamp, key: Self.nobody)
     }
 
     /// The newest mark is about to be replaced: it becomes the next older one if that is too old by now, and so on. Of
@@ -69,7 +69,7 @@ extension Shard where Ports: ~Copyable {
             guard isKept(replaced, index, before: new), let older = mark(of: index, key),
                 !isKept(older, index, before: new) || Self.age(of: older, at: replaced) >= age
             else { return }
-            add(index, replaced, isRewrite: false, timestamp: timestamp, key: key)
+            add(index, replaced, .mark, timestamp: timestamp, key: key)
             replaced = older
         }
     }

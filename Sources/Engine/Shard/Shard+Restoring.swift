@@ -64,7 +64,7 @@ extension Shard where Ports: ~Copyable {
         guard stale.isEmpty || partitions[index].counts?.value.load() == true else { return false }
         for (account, record) in stale {
             guard let state = partitions[index].counts?.value.state(of: account) else { continue }
-            add(index, state, isRewrite: true, timestamp: record.timestamp, key: record.key)
+            add(index, state, .rewrite, timestamp: record.timestamp, key: record.key)
         }
         return true
     }

@@ -10,9 +10,9 @@ struct ChangeQueueTests {
     private let now = Instant.past + .seconds(9)
     private var queue = ChangeQueue()
 
-    private mutating func add(_ key: String, isRewrite: Bool = false) {
+    private mutating func add(_ key: String, _ origin: ChangeQueue.Origin = .event) {
         queue.add(
-            AccountHash(high: UInt64(key.utf8.count), low: 0), CountState(count: 1), isRewrite: isRewrite, timestamp: 5,
+            AccountHash(high: UInt64(key.utf8.count), low: 0), CountState(count: 1), origin, timestamp: 5,
             now: now
         ) { $0.append(contentsOf: key.utf8) }
     }
@@ -224,7 +224,7 @@ struct ChangeQueueTests {
     mutating func counted() {
         var numbers: [UInt32] = []
         add("counted")
-        add("again", isRewrite: true)
+        add("again", .rewrite)
         expect(queue.rewrites, is: 1)
         _ = publish(&numbers)
         _ = queue.stored(numbers[1], at: 70, now: now)

@@ -128,6 +128,33 @@ struct ShardLogMarkTests {
         expect(shard.ports.takeSentChanges().map(\.value), is: (isHighest ? ["1000 7", "1000 8"] : []))
     }
 
+    @Test("A mark that is written again does not make its record done, which is in flight again")
+    func inFlight() {
+        let shard = Shard.counting()
+        shard.ports.events = [.assigned([partition])]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.commit(7)])]
+        shard.ports.replica = Self.counted
+        for _ in 0..<2 { shard.turn() }
+        shard.turn(after: .seconds(5))
+        let counting = shard.ports.chain
+        shard.ports.chain = { message, now in
+            message.offset == 7 ? .suspended(until: .never) : counting(message, now)
+        }
+        shard.ports.messages = [ScriptedPorts.Message(partition: 0, offset: 7, recipient: "anna")]
+        shard.turn()
+        Self.count(ScriptedPorts.Message(partition: 0, offset: 8, recipient: "bert"), by: shard)
+        expect(shard.ports.sentChanges.map { "\($0.key) \($0.value)" }, is: ["minute 1000 7", " 1000 8"])
+        shard.acknowledgeChanges()
+        shard.acceptCommit()
+        shard.turn()
+        Self.count(ScriptedPorts.Message(partition: 0, offset: 9, recipient: "bert"), by: shard)
+        let committed = shard.ports.takeCalls().compactMap { call -> [Int64]? in
+            if case .commit(let positions, _) = call { positions.map(\.offset) } else { nil }
+        }
+        expect(committed.last, is: [7])
+    }
+
     @Test("Another record at the mark means another log: counts stay, and its events count")
     func another() {
         let (shard, calls) = Self.asked()
