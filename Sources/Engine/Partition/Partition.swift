@@ -49,6 +49,9 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var gap: Int64?
     /// Its position must be committed even if the ledger has not changed, for instance where it starts.
     var mustCommit = false
+    /// The group has not accepted the beginning of a recreated log: until then nothing of it is taken. A shard that has
+    /// lost the partition unnoticed would count events of that log under an incarnation that its successor gives up.
+    var isAnew = false
     /// The log's range, once the answer has come. If nobody of this group has committed an offset, it is kept until the
     /// counts are restored, which tell whether it is the range of their log.
     var range: Range<Int64>?

@@ -141,6 +141,7 @@ extension Shard where Ports: ~Copyable {
             partitions[mark.partition].ledger.committed(mark.snapshot)
             partitions[mark.partition].committed = mark.snapshot
             partitions[mark.partition].mustCommit = false
+            partitions[mark.partition].isAnew = false
             partitions[mark.partition].changelog.know(mark.lastStored)
         }
     }
@@ -158,6 +159,7 @@ extension Shard where Ports: ~Copyable {
         if partitions[index].isInTransaction { checkpoint.failTransaction() }
         restore.remove(index)
         partitions[index].isRestored = false
+        partitions[index].isAnew = false
         partitions[index].changelog.forget()
         dropEntries(of: index)
         // The changelog record that must precede a commit is dropped: a draining partition is left as the group has it.

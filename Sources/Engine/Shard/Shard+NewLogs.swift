@@ -43,6 +43,8 @@ extension Shard where Ports: ~Copyable {
         }
         partitions[index].incarnation = min(partitions[index].incarnation, CountState.highestIncarnation - 1) + 1
         partitions[index].noteLogMark(now)
+        // With transactions the incarnation is committed together with what is counted in it.
+        partitions[index].isAnew = !settings.isTransactional
         for (key, mark) in kept {
             let state = CountState(count: mark.count, incarnation: partitions[index].incarnation, offset: mark.offset)
             add(index, state, .rewrite, timestamp: partitions[index].timestamp, key: key)

@@ -22,7 +22,8 @@ extension Shard where Ports: ~Copyable {
                 partitions[index].state = .askingRange(again: now + Self.asksEvery)
                 ports.askRange(partitions[index].id)
             case .askingRange: moveInLog(index)
-            case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
+            case .seeking(let offset, let again) where again <= now && !partitions[index].isAnew:
+                seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
             case .comparing(let mark, let start, let again) where again <= now:
                 partitions[index].state = .comparing(mark, start: start, again: now + Self.asksEvery)
@@ -49,6 +50,7 @@ extension Shard where Ports: ~Copyable {
         var due = Instant.never
         for index in partitions.indices {
             switch partitions[index].state {
+            case .seeking where partitions[index].isAnew: break
             case .asking(let again), .askingRange(let again), .seeking(_, let again), .comparing(_, _, let again):
                 due = min(due, again)
             case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
@@ -152,6 +154,11 @@ extension Shard where Ports: ~Copyable {
             return ports.tell(.reading([id]))
         }
         partitions[index].isHandedToConsumer = true
+        if partitions[index].isAnew {
+            partitions[index].isStopped = true
+            partitions[index].state = .seeking(offset, again: now)
+            return ports.tell(.reading([id]))
+        }
         partitions[index].state = .running
         begun.append(Position(id, offset: offset))
     }

@@ -137,6 +137,16 @@ final class ScriptedShard {
     func acceptCommit(_ outcome: CommitAnswer = .accepted) {
         ports.events.append(.commitEnded(number: commitNumber, outcome))
     }
+
+    /// The changelog takes the incarnation of a recreated log, and the group its beginning. Returns what the shard asks
+    /// for then.
+    func acceptNewLog() -> [Call] {
+        acknowledgeChanges()
+        turn()
+        turn(after: .milliseconds(20))
+        acceptCommit()
+        return callsOfTurn() + callsOfTurn()
+    }
 }
 
 /// What tests of counts and of transactions do with a shard.

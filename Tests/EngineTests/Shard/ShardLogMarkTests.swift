@@ -164,7 +164,7 @@ struct ShardLogMarkTests {
         let compared = shard.callsOfTurn() + shard.callsOfTurn()
         #expect(compared.told.contains(.logMadeAnew(partition, offset: 0)))
         #expect(compared.contains(.publishChange(key: "", value: "0 0 1", timestamp: shard.ports.wallClock)))
-        #expect(compared.contains(.read([Shard.position(0)])))
+        #expect(shard.acceptNewLog().contains(.read([Shard.position(0)])))
         shard.deliver()
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: false)))
     }
@@ -187,7 +187,7 @@ struct ShardLogMarkTests {
         shard.ports.events = [.record(Shard.position(7), timestamp: 2_000)]
         let compared = shard.callsOfTurn() + shard.callsOfTurn()
         #expect(compared.told.contains(.logMadeAnew(partition, offset: 3)))
-        #expect(compared.contains(.read([Shard.position(3)])))
+        #expect(shard.acceptNewLog().contains(.read([Shard.position(3)])))
     }
 
     @Test(

@@ -41,14 +41,40 @@ struct ShardNewLogTests {
             shard.ports.replica = [highest, Shard.end(1)]
             let calls = shard.callsOfTurn()
             if isBelieved {
-                #expect(calls.contains(.read([Shard.position(0)])))
                 #expect(calls.contains(.publishChange(key: "", value: "0 0 1", timestamp: shard.ports.wallClock)))
             } else {
                 #expect(calls.contains(.askCommitted([partition])))
             }
         }
+        #expect(shard.acceptNewLog().contains(.read([Shard.position(0)])))
         shard.deliver()
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: false)))
+    }
+
+    @Test("Nothing of a recreated log is taken before the group has accepted its beginning")
+    func acceptedFirst() {
+        let shard = Shard.counting { $0.reset = .earliest }
+        shard.ports.events = [.assigned([partition])]
+        shard.turn()
+        for _ in 0..<2 {
+            shard.ports.events = [.committed([Shard.position(Position.none)])]
+            shard.turn()
+            shard.ports.events = [.range(partition, 0..<10)]
+            shard.ports.replica = [Shard.record(0, "anna", "5 10"), Shard.end(1)]
+            shard.turn()
+        }
+        shard.acknowledgeChanges()
+        shard.turn()
+        // The group has expelled this member, which does not know that yet.
+        for _ in 0..<3 {
+            let calls = shard.callsOfTurn(after: .seconds(5)) + shard.callsOfTurn(after: .milliseconds(20))
+            #expect(!calls.contains(.read([Shard.position(0)])))
+            shard.acceptCommit(.retry(.unanswered))
+            shard.turn()
+        }
+        shard.turn(after: .seconds(5))
+        shard.acceptCommit()
+        #expect((shard.callsOfTurn() + shard.callsOfTurn()).contains(.read([Shard.position(0)])))
     }
 
     @Test("A recreated log keeps the highest incarnation that the changelog can express")
@@ -65,13 +91,14 @@ struct ShardNewLogTests {
             calls = shard.callsOfTurn()
         }
         #expect(calls.contains(.publishChange(key: "", value: "0 0 4095", timestamp: shard.ports.wallClock)))
+        _ = shard.acceptNewLog()
         // A value that every reader would reject is never written.
         shard.deliver(12)
         shard.turn()
         shard.acknowledge()
         shard.turn()
         shard.turn(after: .milliseconds(20))
-        expect(shard.ports.takeSentChanges().map(\.value), is: ["0 0 4095", "6 11 4095"])
+        expect(shard.ports.takeSentChanges().map(\.value), is: ["6 11 4095"])
     }
 
     @Test("Counts that end where the log does belong to that log")
