@@ -54,6 +54,7 @@ extension Shard where Ports: ~Copyable {
         case .initialize: step(.initialize)
         case .begin: step(.begin)
         case .flush:
+            window.transactionClosed(now: now)
             publishChanges()
             ports.flush()
         case .mark: makeMarks()

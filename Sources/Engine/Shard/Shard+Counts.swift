@@ -180,6 +180,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func failChange(_ sequence: UInt32, of index: Int32, _ reason: String?, isRefused: Bool) {
         if let reason { ports.tell(.changelogRefused(reason: reason)) }
         checkpoint.failTransaction()
+        if !isRefused, reason != nil { window.recordsTimedOut(retries.outstanding + changesUnstored) }
         let now = now
         withChanges(of: index) { $0.failed(sequence, isRefused: isRefused, now) }
         if let due = partitions[index].changes.due { changesDue = min(changesDue, due) }

@@ -17,7 +17,9 @@ extension Shard where Ports: ~Copyable {
     var hasRoom: Bool {
         guard entries.count == 0 || entries.byteCount < settings.maxInFlightBytes else { return false }
         if settings.isTransactional {
+            let unanswered = retries.outstanding + changesUnstored + batch.count - batchNext
             return entries.count < entries.capacity && changesUnstored < entries.capacity * 4 + 10_000
+                && window.hasRoom(beside: unanswered)
         }
         let uncommitted = checkpoint.isLate(now) ? 0 : doneSinceMarks + doneInMarks
         let inFlight = entries.count + changesUnstored + uncommitted

@@ -12,7 +12,9 @@ extension Shard where Ports: ~Copyable {
         // If the next transaction is open by the end of this turn, the next turn sees no hold-up.
         if heldUpSince == nil { putOffDeadlines(heldUpSince: before) }
         switch (step, outcome) {
+        case (.begin, .done): window.transactionBegan()
         case (.commit, .done):
+            window.transactionCommitted(now: now)
             // Without offsets the group has not confirmed that this shard owns the partitions.
             let isMember = !marks.isEmpty
             acceptMarks { _ in true }
@@ -86,6 +88,7 @@ extension Shard where Ports: ~Copyable {
             }
         case .unavailable(let reason):
             ports.tell(.outputsReturned(reason: reason))
+            window.recordsTimedOut(retries.outstanding + 1 + changesUnstored)
             // The next transactions publish no dead letters for a while.
             if entries[entry].destination == .deadLetters { lettersPausedUntil = now + .seconds(5) }
         case .purged: break

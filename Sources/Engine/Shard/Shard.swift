@@ -46,6 +46,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var isFull = false
     /// Changelog records that await their delivery report.
     var changesUnanswered = 0
+    var window: OutputWindow
     /// With transactions: when the outstanding reports are given up, unless one comes.
     var reportsDue = Instant.never
     /// Changes of all partitions that are not known to be in the changelog.
@@ -110,6 +111,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         lastTurn = ports.now
         self.ports = ports
         entries = EntryTable(capacity: max(1, settings.maxInFlight))
+        window = OutputWindow(most: max(1, settings.maxInFlight))
         messages = Array(repeating: nil, count: max(1, settings.maxInFlight) + 1)
         checkpoint = Checkpoint(isTransactional: settings.isTransactional, interval: settings.checkpointInterval)
         ending = Ending(grace: settings.shutdownGrace)
