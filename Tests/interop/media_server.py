@@ -325,4 +325,6 @@ async def main():
     os._exit(0)
 
 
+# The tests' pipes, which this process inherits, would never end as long as it has them.
+os.closerange(3, 1 << 16)
 asyncio.run(main())
