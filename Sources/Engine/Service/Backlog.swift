@@ -38,8 +38,9 @@ struct BacklogWatch {
                 return Backlog(id: figures.id, records: nil, seconds: Self.seconds(from: before.since, to: now))
             }
             let left = log.flatMap { $0.end < 0 ? nil : Self.left(next, $0, isFetched: figures.isFetched) }
-            // A refused fetch, as when the topic may not be read any more, comes without an end.
-            let isUnknown = log.map { $0.end < 0 || !$0.isReached } ?? false
+            // A refused fetch, as when the topic may not be read any more, comes without an end. What an open transaction
+            // hides waits for its end.
+            let isUnknown = log.map { $0.end < 0 || !$0.isReached || $0.hidden > 0 } ?? false
             let mayHaveMore = isUnknown || left ?? 0 > 0
             if left == 0, !mayHaveMore { before.caughtUp = now }
             let oldest = figures.oldest ?? (mayHaveMore ? Self.oldestLeft(figures, before) : now)

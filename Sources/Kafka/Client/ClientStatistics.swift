@@ -13,6 +13,8 @@ public struct ClientStatistics: Sendable {
         public let fetched: Int
         /// The broker that it is fetched from is connected. If not, the log may have grown since.
         public var isReached = true
+        /// How many offsets lie behind the end, from the first record of a transaction that is still open on.
+        public var hidden: Int64 = 0
     }
 
     public struct RoundTrip: Sendable {
@@ -38,7 +40,8 @@ public struct ClientStatistics: Sendable {
             numbers.partitions.values.filter { $0.partition >= 0 }.map {
                 Partition(
                     id: TopicPartition(topic, $0.partition), end: $0.ls_offset >= 0 ? $0.ls_offset : $0.hi_offset,
-                    nextOffset: $0.next_offset, fetched: $0.fetchq_cnt, isReached: reached.contains($0.broker))
+                    nextOffset: $0.next_offset, fetched: $0.fetchq_cnt, isReached: reached.contains($0.broker),
+                    hidden: $0.ls_offset >= 0 ? max(0, $0.hi_offset - $0.ls_offset) : 0)
             }
         }
         // Entries without a number are bootstrap addresses; a logical one is a second connection to a coordinator.

@@ -38,7 +38,8 @@ extension MetricDescription {
         .gauge, "pushmill_oldest_unfinished_seconds",
         "Age of the partition's oldest unfinished record, by its timestamp; 0 if there is none. "
             + "If none of them is consumed yet: the age of the last record consumed, an upper bound. "
-            + "If its broker is unreachable or refuses reads: the time since nothing was left to consume. "
+            + "If its broker is unreachable or refuses reads, or a producer's open transaction holds up records: the time "
+            + "since nothing was left to consume. "
             + "If the partition is not served: the age of its oldest record when it last was, or how long it has "
             + "waited here.",
         labels: [.topic, .partition])

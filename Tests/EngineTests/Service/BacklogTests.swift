@@ -26,9 +26,10 @@ struct BacklogTests {
     }
 
     private func log(
-        end: Int64, next: Int64, fetched: Int = 1, isReached: Bool = true
+        end: Int64, next: Int64, fetched: Int = 1, isReached: Bool = true, hidden: Int64 = 0
     ) -> ClientStatistics.Partition {
-        ClientStatistics.Partition(id: id, end: end, nextOffset: next, fetched: fetched, isReached: isReached)
+        ClientStatistics.Partition(
+            id: id, end: end, nextOffset: next, fetched: fetched, isReached: isReached, hidden: hidden)
     }
 
     @Test("A message that hangs before 150,000 finished ones is a lag of one with its age")
@@ -119,6 +120,19 @@ struct BacklogTests {
         let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
         let backlogs = watch.look([(figures, log(end: 12, next: 12, fetched: 0))], now: start + 5_000)
         expect(backlogs, is: [Backlog(id: id, records: 0, seconds: 0)])
+    }
+
+    @Test("What an open transaction hides ages from when nothing was left to take, until it can be taken")
+    func hidden() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
+        _ = watch.look([(figures, log(end: 10, next: 10))], now: start + 60_000)
+        for seconds in [1, 90] {
+            let backlogs = watch.look(
+                [(figures, log(end: 10, next: 10, hidden: 5))], now: start + 60_000 + Int64(seconds) * 1000)
+            expect(backlogs, is: [Backlog(id: id, records: 0, seconds: Double(seconds))])
+        }
+        expect(watch.look([(figures, log(end: 10, next: 10))], now: start + 151_000).first?.seconds, is: 0)
     }
 
     @Test("Records that a waiting partition fetched and dropped count as backlog")
