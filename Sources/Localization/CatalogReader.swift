@@ -196,7 +196,9 @@ struct CatalogFile {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
         } catch {
-            problems.append(CatalogProblem(file: folder, message: "cannot read the folder"))
+            let reason = ((error as? CocoaError)?.underlying as? POSIXError).map { strerror($0.code.rawValue) }
+            let detail = reason.flatMap { $0 }.map { ": " + String(cString: $0) } ?? ""
+            problems.append(CatalogProblem(file: folder, message: "cannot read the folder\(detail)"))
             return []
         }
     }

@@ -283,6 +283,6 @@ struct MalformedCatalogTests {
         try expect(fixture.catalog(defaultLocale: "de").text("a", [], "en"), is: "b")
         let name = try locale("en")
         let error = #expect(throws: CatalogError.self) { try Catalog(folder: "/nowhere/at/all", defaultLocale: name) }
-        expect(error?.description, is: "/nowhere/at/all: cannot read the folder")
+        expect(error?.description, is: "/nowhere/at/all: cannot read the folder: No such file or directory")
     }
 }
