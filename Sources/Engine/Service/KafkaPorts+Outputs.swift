@@ -102,7 +102,10 @@ extension KafkaPorts {
         case .refused(let error):
             if !turnedAway.contains(topic) {
                 turnedAway.append(topic)
-                environment.log.warning("outputs are not accepted for now, waiting", [.error(error)])
+                let name = topic == topics.output ? settings.output : topic == topics.changelog ? settings.changelog : nil
+                environment.log.warning(
+                    "outputs are not accepted for now, waiting",
+                    [.topic(name ?? settings.deadLetters), .error(error)])
             }
             // A failed transaction sends nothing more: outputs queued in it must come back before it can be aborted.
             if settings.shard.isTransactional, error.isOfState { producer.purge(all: false) }

@@ -35,6 +35,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     /// Topics whose last output was turned away.
     var turnedAway: [OutputTopic] = []
+    /// Since when dead letters wait to be sent, as far as figures were made.
+    var lettersHeldSince: Instant?
     private var disks: [TopicPartition: CountFile] = [:]
     /// When commits were made, by number, and when the transaction's end was asked for.
     private var commitsSince: [UInt32: Instant] = [:]

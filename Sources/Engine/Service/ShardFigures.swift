@@ -48,8 +48,11 @@ package struct ShardFigures: Sendable {
 
     package var inFlight = 0
     package var inFlightBytes = 0
-    package var isInitialized = false
+    /// With transactions: the transactional id has been taken over.
+    package var isInitialized = true
     package var canPublish = true
+    /// Dead letters wait to be sent.
+    var areLettersHeld = false
     package var hasRoom = true
     package var partitions: [PartitionFigures] = []
 
@@ -72,6 +75,7 @@ package struct ShardFigures: Sendable {
         inFlightBytes = shard.entries.byteCount
         isInitialized = shard.checkpoint.isInitialized
         canPublish = shard.retries.outputs.isIdle && shard.mayPublish
+        areLettersHeld = !shard.retries.letters.isIdle
         hasRoom = shard.hasRoom
         let canTake = shard.canRun && hasRoom
         let oldest = shard.oldestInFlight
@@ -145,11 +149,14 @@ extension KafkaPorts {
         return now >= Instant(nanoseconds: since) + patience
     }
 
-    func addClients(to figures: inout ShardFigures) {
+    mutating func addClients(to figures: inout ShardFigures) {
         figures.hasJoined = hasJoined
         figures.isGroupLate = isGroupLate
         let isWaiting = awaitsAnswer || !figures.canPublish
-        let isStuck = stuckSince.map { now.nanoseconds(since: $0) >= Self.answerPatience } ?? false
+        lettersHeldSince = figures.areLettersHeld ? lettersHeldSince ?? now : nil
+        let isStuck = [stuckSince, lettersHeldSince].contains { since in
+            since.map { now.nanoseconds(since: $0) >= Self.answerPatience } ?? false
+        }
         figures.isAnswered = !isStuck && (!isWaiting || now.nanoseconds(since: lastAnswer) < Self.answerPatience)
         figures.restoreLeft = reader?.left ?? 0
         figures.consumed = consumer.statistics

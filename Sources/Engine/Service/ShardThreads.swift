@@ -105,7 +105,8 @@ package final class ShardThreads: Sendable {
         }
         if figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
             reasons.append(
-                ("cannot-publish", "the brokers do not acknowledge outputs, or the group has not confirmed this member")
+                ("cannot-publish",
+                "the brokers do not acknowledge outputs or dead letters, or the group has not confirmed this member")
             )
         }
         if let contacts { reasons.append(contacts) }
@@ -166,6 +167,8 @@ package final class ShardThreads: Sendable {
             if let error = shard.ports.consumer.fatalError {
                 environment.log.error(
                     "the consumer has failed: replacing it", [.shard(inbox.shard), .error(error)])
+                // What was done since the last commit will not be committed.
+                environment.metrics.checkpointFailures.add()
                 // librdkafka's threads do not end until all of their records are given back.
                 shard.giveUp()
                 return false

@@ -43,7 +43,7 @@ struct MembershipTests {
 
     @Test("A group that does not answer for longer than a rebalance takes is late")
     func late() throws {
-        let ports = try ports()
+        var ports = try ports()
         let joins = ports.consumer.sinks.joins
         var isLate: Bool {
             var figures = ShardFigures()
@@ -60,6 +60,24 @@ struct MembershipTests {
         expect(isLate, is: true)
         expect(joins.end(), is: true)
         expect(isLate, is: false)
+    }
+
+    @Test("Dead letters that wait for longer than an answer takes are reported, until they are sent")
+    func lettersHeld() throws {
+        var ports = try ports()
+        // librdkafka's own events wait to be taken as reports do.
+        ports.lastAnswer = ports.now
+        let steps: [(since: UInt64, isAnswered: Bool)] = [(0, true), (4_999, true), (5_001, false)]
+        for step in steps {
+            ports.lettersHeldSince = Instant(nanoseconds: ports.now.nanoseconds - step.since * 1_000_000)
+            var figures = ShardFigures()
+            figures.areLettersHeld = true
+            ports.addClients(to: &figures)
+            expect(figures.isAnswered, is: step.isAnswered, "\(step.since)")
+        }
+        var figures = ShardFigures()
+        ports.addClients(to: &figures)
+        #expect(figures.isAnswered && ports.lettersHeldSince == nil)
     }
 
     @Test("The file of a partition's counts is closed before it is opened again")

@@ -129,6 +129,7 @@ struct ShardOutputTests {
         shard.fail(.refused(reason: "worse"))
         #expect(shard.callsOfTurn().contains(.publish(letter)))
         shard.fail(.refused(reason: "worse"))
+        #expect(shard.figures.areLettersHeld)
         #expect(shard.callsOfTurn().contains(.askLetter(Shard.position(1), reason: "worse", isNameOnly: true)))
     }
 
