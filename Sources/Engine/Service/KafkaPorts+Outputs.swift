@@ -102,10 +102,10 @@ extension KafkaPorts {
         case .refused(let error):
             if !turnedAway.contains(topic) {
                 turnedAway.append(topic)
-                let name = topic == topics.output ? settings.output : topic == topics.changelog ? settings.changelog : nil
+                let name = topic == topics.changelog ? settings.changelog : nil
                 environment.log.warning(
                     "outputs are not accepted for now, waiting",
-                    [.topic(name ?? settings.deadLetters), .error(error)])
+                    [.topic(name ?? (topic == topics.output ? settings.output : settings.deadLetters)), .error(error)])
             }
             // A failed transaction sends nothing more: outputs queued in it must come back before it can be aborted.
             if settings.shard.isTransactional, error.isOfState { producer.purge(all: false) }

@@ -105,8 +105,10 @@ package final class ShardThreads: Sendable {
         }
         if figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
             reasons.append(
-                ("cannot-publish",
-                "the brokers do not acknowledge outputs or dead letters, or the group has not confirmed this member")
+                (
+                    "cannot-publish",
+                    "the brokers do not acknowledge outputs or dead letters, or the group has not confirmed this member"
+                )
             )
         }
         if let contacts { reasons.append(contacts) }

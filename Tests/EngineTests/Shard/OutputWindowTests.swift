@@ -42,7 +42,7 @@ struct OutputWindowTests {
         #expect(window.hasRoom(beside: least) == (most == least))
     }
 
-    @Test("A shard whose outputs time out takes half as many for the next transaction, and more after one that is quick")
+    @Test("A shard whose outputs time out takes half as many for the next transaction, and more after a quick one")
     func shard() {
         let shard = ScriptedShard.transactional { $0.maxInFlight = 1000 }
         shard.begin()
