@@ -114,6 +114,7 @@ extension KafkaPorts {
         lent = nil
         keptHeaders = nil
         isNameOnly = false
+        letterTimestamp = nil
     }
 
     /// A stage that has waited was measured even if the message is not sampled.

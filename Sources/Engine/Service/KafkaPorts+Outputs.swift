@@ -46,6 +46,13 @@ extension OwnedRecord {
     }
 }
 
+extension LetterRequest {
+    /// The timestamp of a dead letter: the message's own, unless brokers have refused its output for that.
+    static func timestamp(_ own: Int64, refused reason: String) -> Int64 {
+        reason == KafkaError.invalidTimestamp ? SystemTime.milliseconds : own
+    }
+}
+
 extension Headers {
     /// If there are more headers than this, removals are made in one pass.
     private static var many: Int { 1000 }
@@ -70,7 +77,7 @@ extension KafkaPorts {
         guard let verdict else { return .later }
         if isNameOnly { return publish(holdCurrent(), tag: tag) }
         var list = takeHeaders()
-        let timestamp = current.record.timestamp
+        let timestamp = letterTimestamp ?? current.record.timestamp
         let key = current.record.key
         let topic = verdict.destination == .deadLetters ? topics.deadLetters : topics.output
         let result = current.output.withValue {
@@ -132,7 +139,7 @@ extension KafkaPorts {
         let record =
             isNameOnly
             ? OwnedRecord(naming: current.record.source, headers: list)
-            : OwnedRecord(current, headers: list, timestamp: current.record.timestamp)
+            : OwnedRecord(current, headers: list, timestamp: letterTimestamp ?? current.record.timestamp)
         let timestamp = record.timestamp
         let facts = verdict.map { note($0, timestamp) } ?? OutputFacts(timestamp: timestamp)
         return HeldOutput(record: record, facts: facts)
@@ -173,6 +180,7 @@ extension KafkaPorts {
             lent.fill(current.record, topic: topic)
         }
         keptHeaders = nil
+        letterTimestamp = LetterRequest.timestamp(current.record.timestamp, refused: reason)
         verdict = environment.chain.deadLetter(current, .publishFailed, message: reason, counted: isCounted)
         environment.log.error(
             "the producer refused an output: it becomes a dead letter",

@@ -59,6 +59,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var keptHeaders: Headers?
     /// The current dead letter was refused: the next one only names its message.
     var isNameOnly = false
+    /// The timestamp of the dead letter that takes the place of the current message's output.
+    var letterTimestamp: Int64?
     var suspended: [Delivery?]
     /// When the turns of suspended messages began, by entry.
     var turns: [Instant]

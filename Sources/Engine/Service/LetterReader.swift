@@ -129,7 +129,8 @@ final class LetterReader: Sendable {
         let letter =
             record == nil
             ? OwnedRecord(naming: source, headers: headers)
-            : OwnedRecord(delivery, headers: headers, timestamp: timestamp)
+            : OwnedRecord(
+                delivery, headers: headers, timestamp: LetterRequest.timestamp(timestamp, refused: request.reason))
         record?.destroy()
         let facts = OutputFacts(verdict: verdict, timestamp: letter.timestamp)
         state.withLock { $0.answers.append((request.tag, HeldOutput(record: letter, facts: facts))) }

@@ -90,6 +90,9 @@ extension KafkaError {
     /// The log does not hold the offset to be read, and no other was allowed in its place.
     package var isOffsetOutOfLog: Bool { isAny(of: RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) }
 
+    /// The name of the error with which brokers refuse a record for its timestamp.
+    package static let invalidTimestamp = KafkaError(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP).name
+
     package var isTooLarge: Bool {
         isAny(of: RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
     }

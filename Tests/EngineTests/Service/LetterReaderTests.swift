@@ -14,10 +14,10 @@ struct LetterReaderTests {
 
     /// Asks for the dead letter of the input's record, as one with that timestamp.
     private func request(
-        timestamp: Int64 = 5, tag: UInt64 = 3, isNameOnly: Bool = false, isCounted: Bool = true
+        timestamp: Int64 = 5, tag: UInt64 = 3, reason: String = "bad", isNameOnly: Bool = false, isCounted: Bool = true
     ) -> LetterRequest {
         LetterRequest(
-            source: Position(TopicPartition("events", 0), offset: 0), timestamp: timestamp, tag: tag, reason: "bad",
+            source: Position(TopicPartition("events", 0), offset: 0), timestamp: timestamp, tag: tag, reason: reason,
             isNameOnly: isNameOnly, isCounted: isCounted)
     }
 
@@ -57,6 +57,20 @@ struct LetterReaderTests {
             #expect(answer.output.record.value == nil)
         }
         #expect(peer.lines.contains("cannot start a thread for dead letters: they only name their messages"))
+    }
+
+    @Test("The dead letter of an output that was refused for its timestamp has the time of now, and is whole")
+    func refusedTimestamp() throws {
+        let letters = LetterReader(peer.settings, peer.environment, peer.inbox)
+        letters.ask(for: request(reason: "INVALID_TIMESTAMP"))
+        var answers: [(tag: UInt64, output: HeldOutput)] = []
+        for _ in 0..<60 where answers.isEmpty {
+            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
+            answers += letters.take()
+        }
+        let output = try #require(answers.first).output
+        expect(output.record.value, is: Array(ServicePeer.value.utf8))
+        #expect(output.record.timestamp > 1_700_000_000_000 && output.facts.timestamp == output.record.timestamp)
     }
 
     @Test(
