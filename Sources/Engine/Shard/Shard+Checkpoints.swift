@@ -93,6 +93,10 @@ extension Shard where Ports: ~Copyable {
     private mutating func commit() {
         makeMarks()
         guard !marks.isEmpty else { return ended(checkpoint.number, .accepted) }
+        if commitsSingly, marks.count > 1 {
+            marks = [marks[Int(checkpoint.number) % marks.count]]
+            isDirty = true
+        }
         guard !ports.isJoining else { return ended(checkpoint.number, .retry(.unanswered)) }
         ports.commit(marks.map(\.position), number: checkpoint.number)
     }
@@ -117,13 +121,16 @@ extension Shard where Ports: ~Copyable {
         if outcome != .accepted { isDirty = true }
         switch outcome {
         case .accepted:
+            if !isDirty { commitsSingly = false }
             doneInMarks = 0
             acceptMarks { _ in true }
         case .partly(let refused):
             doneInMarks = 0
             acceptMarks { !refused.contains($0) }
             ports.tell(.commitFailed(reason: "some partitions were refused"))
-        case .denied(let error): ports.tell(.commitFailed(reason: error.name))
+        case .denied(let error):
+            commitsSingly = true
+            ports.tell(.commitFailed(reason: error.name))
         case .retry(let error):
             nextRecommit = now + Self.recommitDelay
             if checkpoint.isOverdue(now) { ports.tell(.commitFailed(reason: error.name)) }

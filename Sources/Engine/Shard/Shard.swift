@@ -88,6 +88,9 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var restore = ChangelogRestore()
     var ending: Ending
     var lastTurn: Instant
+    /// A commit was denied: one partition may be why, such as one that its topic has lost, and librdkafka reports its
+    /// error for all. Each is committed by itself until nothing is left to commit.
+    var commitsSingly = false
     /// The number of the commit that asks the group whether this shard still owns its partitions, as after a long pause
     /// of its thread; nil if none is pending. Until the group accepts it, only changelog rewrites are published.
     var confirmation: UInt32?

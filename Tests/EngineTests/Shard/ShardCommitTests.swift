@@ -45,6 +45,43 @@ struct ShardCommitTests {
         expect(shard.committed()?.map(\.offset), is: [3])
     }
 
+    @Test("After a denied commit each partition is committed by itself: one that brokers do not know stops no other")
+    func denied() {
+        let shard = Shard()
+        shard.begin(0..<3)
+        doOne(shard, of: 0..<3)
+        expect(shard.committed()?.count, is: 3)
+        var accepted: Set<Int32> = []
+        var isDenied = true
+        for _ in 0..<12 {
+            shard.acceptCommit(isDenied ? .denied(.unanswered) : .accepted)
+            shard.turn()
+            guard let commit = shard.committed(after: .milliseconds(500)) else { continue }
+            expect(commit.count, is: 1)
+            isDenied = commit.first?.partition.partition == 1
+            if let position = commit.first, !isDenied { accepted.insert(position.partition.partition) }
+        }
+        expect(accepted, is: [0, 2])
+        #expect(isDenied)
+        // The group has lost the partition: the others are committed together again.
+        shard.acceptCommit(.denied(.unanswered))
+        shard.ports.events.append(.lost([Shard.partition(1)]))
+        for _ in 0..<2 { shard.turn(after: .milliseconds(500)) }
+        for partition: Int32 in [0, 2] { shard.deliver(of: partition) }
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.acceptCommit()
+        shard.turn(after: .milliseconds(500))
+        shard.acceptCommit()
+        for partition: Int32 in [0, 2] { shard.deliver(of: partition) }
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(500))
+        expect(shard.ports.takeCalls().lastCommit, is: [0, 2])
+    }
+
     @Test("Only the partitions that were refused in a commit are committed again")
     func partly() {
         let shard = Shard { $0.maxInFlight = 2 }
@@ -177,5 +214,14 @@ struct ShardCommitTests {
             return
         }
         #expect((1..<500).contains(leftOut))
+    }
+}
+
+extension [ScriptedPorts.Call] {
+    /// The partitions of the last commit.
+    fileprivate var lastCommit: [Int32]? {
+        compactMap { call -> [Int32]? in
+            if case .commit(let positions, _) = call { positions.map(\.partition.partition) } else { nil }
+        }.last
     }
 }
