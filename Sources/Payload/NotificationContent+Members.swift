@@ -37,6 +37,9 @@ extension NotificationContent {
         document.replace(node, by: document.append(text))
     }
 
+    /// The member `aps.badge`, of whatever kind.
+    package var badgeNode: JSONNode? { apsMember(.badge) }
+
     // MARK: - By pointer
     // A pointer to the alert's title, subtitle or body means that text, even if the alert is a string; setting or
     // removing it is `setText` or `removeText`.

@@ -49,7 +49,10 @@ public struct NotificationContent: Sendable {
     public var hasAlertText: Bool {
         guard let alert else { return false }
         if document.kind(of: alert) == .string { return document.hasText(alert) }
-        return AlertText.allCases.contains { hasText($0.name, in: alert) || hasText($0.keyName, in: alert) }
+        func hasText(_ text: AlertText) -> Bool {
+            self.hasText(text.name, in: alert) || self.hasText(text.keyName, in: alert)
+        }
+        return hasText(.title) || hasText(.subtitle) || hasText(.body)
     }
 
     private func hasText(_ name: MemberName, in alert: JSONNode) -> Bool {

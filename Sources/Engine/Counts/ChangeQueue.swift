@@ -30,7 +30,8 @@ struct ChangeQueue {
     }
 
     private static let shortestPause = 50
-    private static let patience = Duration.seconds(1)
+    /// In nanoseconds: adding a duration divides 128 bits.
+    private static var patience: UInt64 { 1_000_000_000 }
 
     private var list: [Change] = []
     private var keys: [UInt8] = []
@@ -80,7 +81,7 @@ struct ChangeQueue {
     }
 
     /// The changelog has stored nothing for so long that nothing else waits for this partition's changes.
-    func isLate(_ now: Instant) -> Bool { unstored > 0 && now > waitsSince + Self.patience }
+    func isLate(_ now: Instant) -> Bool { unstored > 0 && now > waitsSince.advanced(nanoseconds: Self.patience) }
 
     /// When the next change may be published; nil if there is none, or if a report must come first.
     var due: Instant? {

@@ -44,9 +44,21 @@ package enum ChangelogRecord {
         _ recipient: UnsafeRawBufferPointer, _ app: UnsafeRawBufferPointer, into bytes: inout [UInt8]
     ) {
         bytes.removeAll(keepingCapacity: true)
-        withUnsafeBytes(of: UInt32(truncatingIfNeeded: recipient.count).bigEndian) { bytes.append(contentsOf: $0) }
-        bytes.append(contentsOf: recipient)
-        bytes.append(contentsOf: app)
+        bytes.append(upTo: keyCount(recipient, app)) { writeKey(recipient, app, to: UnsafeMutableRawPointer($0)) }
+    }
+
+    static func keyCount(_ recipient: UnsafeRawBufferPointer, _ app: UnsafeRawBufferPointer) -> Int {
+        prefix + recipient.count + app.count
+    }
+
+    /// Returns the number of bytes, which is `keyCount`.
+    static func writeKey(
+        _ recipient: UnsafeRawBufferPointer, _ app: UnsafeRawBufferPointer, to key: UnsafeMutableRawPointer
+    ) -> Int {
+        key.storeBytes(of: UInt32(truncatingIfNeeded: recipient.count).bigEndian, as: UInt32.self)
+        if let name = recipient.baseAddress { (key + prefix).copyMemory(from: name, byteCount: recipient.count) }
+        if let name = app.baseAddress { (key + prefix + recipient.count).copyMemory(from: name, byteCount: app.count) }
+        return keyCount(recipient, app)
     }
 
     /// Both results point into the key.
@@ -68,20 +80,34 @@ package enum ChangelogRecord {
         _ state: CountState, version: FormatVersion = .current, into bytes: inout [UInt8]
     ) {
         bytes.removeAll(keepingCapacity: true)
-        if version == .next {
-            bytes.append(mark)
-            append(UInt64(version.rawValue), to: &bytes)
-            bytes.append(space)
+        bytes.append(upTo: capacity) { write(state, version, to: $0) }
+    }
+
+    /// The most bytes of a value.
+    static var capacity: Int { 4 * (DecimalText.capacity + 1) + 1 }
+
+    /// Returns the number of bytes.
+    static func write(_ state: CountState, _ version: FormatVersion, to start: UnsafeMutablePointer<UInt8>) -> Int {
+        var end = start
+        func append(_ byte: UInt8) {
+            end.pointee = byte
+            end += 1
         }
-        append(UInt64(max(0, state.count)), to: &bytes)
-        if state.offset < 0, state.incarnation == 0 { return }
-        bytes.append(space)
+        func append(_ number: Int64) { end += DecimalText.write(number, to: end) }
+        if version == .next {
+            append(mark)
+            append(Int64(version.rawValue))
+            append(space)
+        }
+        append(Int64(max(0, state.count)))
+        if state.offset < 0, state.incarnation == 0 { return end - start }
+        append(space)
         // An unknown event of a known log.
-        if state.offset < 0 { bytes.append(UInt8(ascii: "-")) }
-        append(state.offset < 0 ? 1 : UInt64(state.offset), to: &bytes)
-        guard state.incarnation > 0 else { return }
-        bytes.append(space)
-        append(UInt64(state.incarnation), to: &bytes)
+        append(max(-1, state.offset))
+        guard state.incarnation > 0 else { return end - start }
+        append(space)
+        append(Int64(state.incarnation))
+        return end - start
     }
 
     /// Values beyond the limits of `CountState` are malformed, and so is any other spelling of the same state.
@@ -124,11 +150,6 @@ package enum ChangelogRecord {
 
     private static var space: UInt8 { UInt8(ascii: " ") }
     private static var zero: UInt8 { UInt8(ascii: "0") }
-
-    private static func append(_ number: UInt64, to bytes: inout [UInt8]) {
-        if number > 9 { append(number / 10, to: &bytes) }
-        bytes.append(zero + UInt8(truncatingIfNeeded: number % 10))
-    }
 
     /// Removes a number from the front. Nil if there is none, if it is greater than `most`, or if it has leading zeros.
     private static func number(_ rest: inout Slice<UnsafeRawBufferPointer>, through most: UInt64) -> UInt64? {

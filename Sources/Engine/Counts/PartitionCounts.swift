@@ -120,11 +120,15 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     }
 
     /// The live state; nil if the account is not in memory.
-    package func state(of account: AccountHash) -> CountState? { table.find(account).map { table[$0].state } }
+    package func state(of account: AccountHash) -> CountState? {
+        guard let cell = table.find(account) else { return nil }
+        return table[cell].state
+    }
 
     /// The live state, read from the disk if it is not in memory; nil if the disk failed.
     mutating func loadedState(of account: AccountHash) -> CountState? {
-        if let state = state(of: account) { return state }
+        // Not by `state(of:)`, for which all of this would be copied.
+        if let cell = table.find(account) { return table[cell].state }
         want(account)
         return load() ? state(of: account) : nil
     }

@@ -210,6 +210,12 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
         unsafeMutableAddress { slots + Int(index) }
     }
 
+    /// Where a partition's changes are, until partitions come or go: what reads them there may use the shard as well.
+    @inline(__always)
+    func changes(of index: Int32) -> UnsafePointer<ChangeQueue> {
+        withUnsafeMutablePointer(to: &(slots + Int(index)).pointee.changes) { UnsafePointer($0) }
+    }
+
     var indices: Range<Int32> { 0..<Int32(count) }
 
     mutating func insert(_ id: TopicPartition, topic: UInt32, now: Instant) -> Int32 {

@@ -23,11 +23,18 @@ extension KafkaPorts {
     }
 
     mutating func withAccount<Result>(of message: Record, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-        guard let recipient = message.recipient else { return nil }
-        let app = message.headers?.last("apns-topic")
+        let headers = message.headers
+        guard let recipient = message.recipient(headers) else { return nil }
+        let app = headers?.last("apns-topic")
         guard Chain.isAccount(recipient, app) else { return nil }
-        ChangelogRecord.encodeKey(recipient, app ?? UnsafeRawBufferPointer(start: nil, count: 0), into: &accountKey)
-        return accountKey.withUnsafeBytes(body)
+        let known = app ?? UnsafeRawBufferPointer(start: nil, count: 0)
+        // Its room is kept as it is: clearing an array takes as long as this.
+        let count = ChangelogRecord.keyCount(recipient, known)
+        if accountKey.count < count { accountKey = Array(repeating: 0, count: count) }
+        return accountKey.withUnsafeMutableBytes { key in
+            if let start = key.baseAddress { _ = ChangelogRecord.writeKey(recipient, known, to: start) }
+            return body(UnsafeRawBufferPointer(rebasing: key[..<count]))
+        }
     }
 
     func prepare(_ message: Record) {

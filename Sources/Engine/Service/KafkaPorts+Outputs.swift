@@ -80,9 +80,8 @@ extension KafkaPorts {
         let timestamp = letterTimestamp ?? current.record.timestamp
         let key = current.record.key
         let topic = verdict.destination == .deadLetters ? topics.deadLetters : topics.output
-        let result = current.output.withValue {
-            producer.publish(to: topic, key: key, value: $0, headers: &list, timestamp: timestamp, tag: tag)
-        }
+        let result = producer.publish(
+            to: topic, key: key, value: current.output.bytes, headers: &list, timestamp: timestamp, tag: tag)
         let answer = answer(result, topic)
         if answer == .queued {
             facts[Int(tag & Self.entryMask)] = note(verdict, timestamp)
@@ -93,9 +92,12 @@ extension KafkaPorts {
     }
 
     private mutating func note(_ verdict: Verdict, _ timestamp: Int64) -> OutputFacts {
-        counters.messageSeconds.observe(
-            nanoseconds: Int64(clamping: now.nanoseconds(since: turn)),
-            trace: current.record.traceparent.flatMap { TraceID(traceparent: $0) })
+        let nanoseconds = Int64(clamping: now.nanoseconds(since: turn))
+        if let traceparent = current.record.traceparent {
+            counters.messageSeconds.observe(nanoseconds: nanoseconds, trace: TraceID(traceparent: traceparent))
+        } else {
+            counters.messageSeconds.observe(nanoseconds: nanoseconds)
+        }
         return OutputFacts(verdict: verdict, timestamp: timestamp)
     }
 

@@ -294,7 +294,9 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
 extension Record: LentMessage {
     /// The same rule as that of `InputRecord`.
-    var recipient: UnsafeRawBufferPointer? {
+    var recipient: UnsafeRawBufferPointer? { recipient(headers) }
+
+    func recipient(_ headers: HeaderView?) -> UnsafeRawBufferPointer? {
         guard let named = headers?.last("recipient"), !named.isEmpty else { return key }
         return named
     }

@@ -146,5 +146,10 @@ struct OutputRetries<Output: Sendable> {
         @inline(__always) _modify { if isLetter { yield &letters } else { yield &outputs } }
     }
 
+    /// Not by the subscript, which allocates memory for the access.
+    func isIdle(_ isLetter: Bool) -> Bool { isLetter ? letters.isIdle : outputs.isIdle }
+
+    mutating func published(_ isLetter: Bool) { if isLetter { letters.published() } else { outputs.published() } }
+
     var outstanding: Int { outputs.outstanding + letters.outstanding }
 }

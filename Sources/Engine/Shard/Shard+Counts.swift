@@ -7,7 +7,7 @@ import PushmillStores
 /// changelog has its count.
 extension Shard where Ports: ~Copyable {
     /// How long changes wait to be published together.
-    private static var changesDelay: Duration { .milliseconds(20) }
+    static var changesDelay: Duration { .milliseconds(20) }
     /// After this many, partitions are looked at for whether they are worth writing.
     private static var writeBehindAfter: Int { 100_000 }
 
@@ -77,7 +77,7 @@ extension Shard where Ports: ~Copyable {
             entries.appendName(of: entry, to: &keys)
         }
         changesUnstored += 1
-        changesDue = min(changesDue, now + min(Self.changesDelay, settings.checkpointInterval))
+        changesDue = min(changesDue, now.advanced(nanoseconds: changesDelay))
     }
 
     /// Queues a change that belongs to no entry.
@@ -145,13 +145,16 @@ extension Shard where Ports: ~Copyable {
     private mutating func publish(
         _ change: ChangeQueue.Change, _ sequence: UInt32, of index: Int32, timestamp: Int64
     ) -> PublishAnswer {
-        ChangelogRecord.encode(change.state, version: settings.formatVersion, into: &changeValue)
+        let version = settings.formatVersion
         let tag = EntryTable.changeTag(sequence, index)
-        return partitions[index].changes.withKey(of: change) { key in
-            changeValue.withUnsafeBytes { value in
-                ports.publishChange(
-                    partition: partitions[index].id.partition, key: key, value: value, timestamp: timestamp,
-                    tag: tag)
+        let partition = partitions[index].id.partition
+        return partitions.changes(of: index).pointee.withKey(of: change) { key in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: ChangelogRecord.capacity) { memory in
+                guard let start = memory.baseAddress else { return .later }
+                let value = UnsafeRawBufferPointer(
+                    start: start, count: ChangelogRecord.write(change.state, version, to: start))
+                return ports.publishChange(
+                    partition: partition, key: key, value: value, timestamp: timestamp, tag: tag)
             }
         }
     }
@@ -204,8 +207,8 @@ extension Shard where Ports: ~Copyable {
             }
         }
         if let last { writeLogMark(index, last.counted, timestamp: last.timestamp) }
-        let delay = storedSinceWriting >= Self.writeBehindAfter ? .zero : settings.writeBehindInterval
-        writeBehindDue = min(writeBehindDue, now + delay)
+        let delay = storedSinceWriting >= Self.writeBehindAfter ? 0 : writeBehindDelay
+        writeBehindDue = min(writeBehindDue, now.advanced(nanoseconds: delay))
     }
 
     /// Nothing more is to be done for the event: its offset is done.

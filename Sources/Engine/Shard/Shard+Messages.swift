@@ -14,6 +14,9 @@ extension Shard where Ports: ~Copyable {
     /// stage or its key it is exposed: a crash may repeat it. Both have a bound while brokers answer: an unavailable
     /// changelog holds up only its own partitions, and an unavailable group none. After a shard was full, half of the
     /// room must be free again, so that messages are taken in batches.
+    ///
+    /// Inlined, because a call would copy the whole shard.
+    @inline(__always)
     var hasRoom: Bool {
         guard entries.count == 0 || entries.byteCount < settings.maxInFlightBytes else { return false }
         if settings.isTransactional {
@@ -81,7 +84,9 @@ extension Shard where Ports: ~Copyable {
 
     /// False if its partition has no room for the message.
     private mutating func enter(_ message: Ports.Message, _ index: Int32) -> Bool {
-        guard fits(message.offset, index, in: settings.metadataLimit), !isCrowded(index, by: 1) else { return false }
+        // A call would copy the whole shard.
+        let isCrowded = partitions[index].waiting > 0 && isCrowded(index, by: 1)
+        guard fits(message.offset, index, in: settings.metadataLimit), !isCrowded else { return false }
         switch partitions[index].ledger.take(message.offset) {
         case .taken: break
         case .full: return false

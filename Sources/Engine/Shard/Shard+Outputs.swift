@@ -14,7 +14,7 @@ extension Shard where Ports: ~Copyable {
         }
         let isLetter = entries[entry].destination == .deadLetters
         let isSuspect = !suspects.isEmpty && suspects.contains(refusedRecord(entry))
-        let isFree = retries[isLetter].isIdle && checkpoint.takesOutputs && mayPublish
+        let isFree = retries.isIdle(isLetter) && checkpoint.takesOutputs && mayPublish
         guard isFree, !isSuspect, !isLetter || now >= lettersPausedUntil else {
             return hold(entry, isSuspect: isSuspect)
         }
@@ -30,7 +30,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func published(_ entry: UInt32) {
         hasUnsent = true
         awaitReport(of: entry)
-        retries[entries[entry].destination == .deadLetters].published()
+        retries.published(entries[entry].destination == .deadLetters)
         if PlantedFault.isPlanted(.commitBeforeAcknowledgement) {
             _ = partitions[entries[entry].partition].ledger.complete(entries[entry].offset)
             isDirty = true

@@ -53,6 +53,11 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var changesUnstored = 0
     /// When unpublished changes are due.
     var changesDue = Instant.never
+    // In nanoseconds, because adding a duration divides 128 bits.
+    /// How long changes wait to be published together, at most.
+    let changesDelay: UInt64
+    /// The settings' `writeBehindInterval`.
+    let writeBehindDelay: UInt64
     /// With transactions: records whose outputs were refused with others; they are sent alone when read again.
     var suspects: Set<RefusedRecord> = []
     /// With transactions: records whose outputs were refused alone; they become dead letters when read again.
@@ -103,13 +108,13 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     // Buffers, kept to reuse their memory.
     private var reports: [OutputReport<Ports.Output>] = []
     private var stageResults: [Int] = []
-    /// The value of the changelog record being published.
-    var changeValue: [UInt8] = []
 
     package var figures: ShardFigures { ShardFigures(self) }
 
     package init(_ settings: ShardSettings, ports: consuming Ports) {
         self.settings = settings
+        changesDelay = min(Self.changesDelay, settings.checkpointInterval).wholeNanoseconds
+        writeBehindDelay = settings.writeBehindInterval.wholeNanoseconds
         now = ports.now
         lastTurn = ports.now
         self.ports = ports

@@ -10,7 +10,7 @@ package final class GroupConsumer {
     /// Records, and errors of their partitions.
     let records: OpaquePointer
     /// What librdkafka was told to read: at times less than the group has assigned.
-    var reading: Set<TopicPartition> = []
+    @exclusivity(unchecked) var reading: Set<TopicPartition> = []
     /// Partitions of the current revocation that were given back while others of it are not yet.
     var givenBack: Set<TopicPartition> = []
     /// Partitions to stop, and where to read on, once a revocation is answered. Until then their records are dropped.

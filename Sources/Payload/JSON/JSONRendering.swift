@@ -6,6 +6,12 @@ extension JSONDocument {
         output.append(upTo: capacity) { render(to: UnsafeMutableBufferPointer(start: $0, count: capacity)) }
     }
 
+    func render(into output: inout Region<UInt8>) {
+        let capacity = storage.bytes.count + storage.records.count
+        output.reserve(capacity)
+        output.take(render(to: UnsafeMutableBufferPointer(start: output.end, count: capacity)))
+    }
+
     public var renderedByteCount: Int { render(to: nil) }
 
     /// Appends one value with its edits.

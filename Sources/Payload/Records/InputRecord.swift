@@ -10,7 +10,10 @@ public final class InputRecord: @unchecked Sendable {
         set { lent.source = newValue }
     }
     /// Milliseconds since 1970.
-    @exclusivity(unchecked) public var timestamp: Int64 = 0
+    public var timestamp: Int64 {
+        get { lent.timestamp }
+        set { lent.timestamp = newValue }
+    }
     public var key: UnsafeRawBufferPointer? {
         get { lent.key }
         set { lent.key = newValue }
@@ -30,6 +33,7 @@ public final class InputRecord: @unchecked Sendable {
     /// exclusivity.
     private struct Lent {
         var source = Source.nowhere
+        var timestamp: Int64 = 0
         var key: UnsafeRawBufferPointer?
         var value: UnsafeRawBufferPointer?
         var recipient: UnsafeRawBufferPointer?
@@ -174,12 +178,16 @@ public final class SourceTopic: Sendable {
     public let name: String
     /// Distinguishes topics in derived identifiers; the same in every process.
     package let digest: UInt64
-    /// The name and a slash.
-    let prefix: [UInt8]
+    /// The name and a slash, in memory of its own: an array would be retained for each message.
+    nonisolated(unsafe) let prefixBytes: UnsafeRawBufferPointer
+
+    deinit { prefixBytes.deallocate() }
 
     public init(_ name: String) {
         self.name = name
-        prefix = Array("\(name)/".utf8)
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count + 1, alignment: 1)
+        memory.copyBytes(from: "\(name)/".utf8)
+        prefixBytes = UnsafeRawBufferPointer(memory)
         // FNV-1a.
         digest = name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

@@ -79,17 +79,22 @@ extension [UInt8] {
     }
 
     mutating func append(_ source: Source) {
-        append(bytesOf: source.topic.prefix)
-        append(upTo: 2 * DecimalText.capacity + 1) { start in
+        let prefix = source.topic.prefixBytes
+        append(upTo: prefix.count + 2 * DecimalText.capacity + 1) { start in
+            if let name = prefix.baseAddress {
+                UnsafeMutableRawPointer(start).copyMemory(from: name, byteCount: prefix.count)
+            }
+            let start = start + prefix.count
             let slash = DecimalText.write(Int64(source.partition), to: start)
             start[slash] = UInt8(ascii: "/")
-            return slash + 1 + DecimalText.write(source.offset, to: start + slash + 1)
+            return prefix.count + slash + 1 + DecimalText.write(source.offset, to: start + slash + 1)
         }
     }
 
     /// Appends up to `capacity` bytes, which `write` writes; it returns their number.
+    @inlinable
     @inline(__always)
-    mutating func append(upTo capacity: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Int) {
+    package mutating func append(upTo capacity: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Int) {
         append(addingCapacity: capacity) { output in
             output.withUnsafeMutableBufferPointer { memory, count in
                 if let start = memory.baseAddress { count = write(start) }
@@ -102,7 +107,7 @@ extension [UInt8] {
 @usableFromInline
 package enum DecimalText {
     /// The bytes of the longest number.
-    static let capacity = 20
+    package static let capacity = 20
 
     /// The number of these digits; nil if there are none, for any other character, and beyond 64 bits.
     @inlinable
@@ -120,7 +125,7 @@ package enum DecimalText {
     }
 
     /// Returns the number of bytes.
-    static func write(_ number: Int64, to output: UnsafeMutablePointer<UInt8>) -> Int {
+    package static func write(_ number: Int64, to output: UnsafeMutablePointer<UInt8>) -> Int {
         var rest = number.magnitude
         var count = number < 0 ? 2 : 1
         var left = rest / 10

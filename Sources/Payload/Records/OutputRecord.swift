@@ -15,7 +15,7 @@ public struct OutputRecord: ~Copyable {
     }
 
     private var value = Value.none
-    private var rendered: [UInt8] = []
+    private var rendered = Region<UInt8>(capacity: 0)
     @usableFromInline var removed: [Text] = []
     @usableFromInline var added: [(name: Text, value: Text)] = []
     /// The values of added headers, and names that are not constants.
@@ -26,11 +26,14 @@ public struct OutputRecord: ~Copyable {
     // MARK: - What leaves
 
     /// Passes on the value; nil is a null value.
-    public func withValue<R>(_ body: (UnsafeRawBufferPointer?) -> R) -> R {
+    public func withValue<R>(_ body: (UnsafeRawBufferPointer?) -> R) -> R { body(bytes) }
+
+    /// The value, valid until it is changed; nil is a null value.
+    package var bytes: UnsafeRawBufferPointer? {
         switch value {
-        case .none: body(nil)
-        case .input(let bytes): body(bytes)
-        case .rendered: rendered.withUnsafeBytes { body($0) }
+        case .none: nil
+        case .input(let bytes): bytes
+        case .rendered: UnsafeRawBufferPointer(start: rendered.base, count: rendered.count)
         }
     }
 
@@ -64,7 +67,7 @@ public struct OutputRecord: ~Copyable {
     package mutating func clear() {
         value = .none
         if isLarge {
-            rendered = []
+            rendered.clear(keeping: Self.keptCapacity)
             text = []
         }
         text.removeAll(keepingCapacity: true)
@@ -76,8 +79,8 @@ public struct OutputRecord: ~Copyable {
 
     /// Renders into the kept buffer; returns the number of bytes.
     package mutating func render(_ content: NotificationContent) -> Int {
-        rendered.removeAll(keepingCapacity: true)
-        content.render(into: &rendered)
+        rendered.cut(to: 0)
+        content.document.render(into: &rendered)
         value = .rendered
         return rendered.count
     }

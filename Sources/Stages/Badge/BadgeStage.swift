@@ -14,7 +14,7 @@ package struct BadgeStage: CountingStage, ImmediateStage {
     package init(mode: Mode) { self.mode = mode }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        guard let badge = content.apsMember("badge"), content.document.kind(of: badge) != .null else { return .skipped }
+        guard let badge = content.badgeNode, content.document.kind(of: badge) != .null else { return .skipped }
         guard let number = content.document.integer(of: badge).flatMap(Int32.init(exactly:)), number >= 0 else {
             return .failed("not-a-count")
         }

@@ -90,13 +90,17 @@ package final class ContactStage: ImmediateStage {
         _ alert: JSONNode, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
-        for text in AlertText.allCases {
+        // Not for each of `allCases`, an array that is made anew.
+        func name(_ text: AlertText) {
             if let node = content.node(of: text, in: alert) { nameText(node, in: &content, context, &naming) }
             // Arguments that `LocalizeStage` has left for the device.
             if let list = content.argumentsNode(of: text, in: alert), content.hasPlaceholderInside(list) {
                 for node in content.document.children(of: list) { nameText(node, in: &content, context, &naming) }
             }
         }
+        name(.title)
+        name(.subtitle)
+        name(.body)
     }
 
     private func nameText(
@@ -104,10 +108,14 @@ package final class ContactStage: ImmediateStage {
         _ naming: inout ContactNaming
     ) {
         // A field already has its name, which is not searched.
-        guard content.hasPlaceholder(node), !options.fields.contains(where: { content.node(at: $0) == node }) else {
-            return
-        }
+        guard isIncluded(node, content), content.hasPlaceholder(node),
+            !options.fields.contains(where: { content.node(at: $0) == node })
+        else { return }
         rewrite(node, .placeholders, in: &content, context, &naming)
+    }
+
+    private func isIncluded(_ node: JSONNode, _ content: NotificationContent) -> Bool {
+        options.includesDecrypted || !content.isDecrypted(node)
     }
 
     private func nameField(
@@ -128,7 +136,7 @@ package final class ContactStage: ImmediateStage {
         _ node: JSONNode, _ kind: ContactNaming.Text, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
-        guard options.includesDecrypted || !content.isDecrypted(node), content.document.hasText(node) else { return }
+        guard isIncluded(node, content), content.document.hasText(node) else { return }
         func isWritten(within capacity: Int) -> Bool {
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
                 var output = FormatOutput(memory)

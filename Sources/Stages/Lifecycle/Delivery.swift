@@ -24,8 +24,9 @@ public final class Delivery {
     }
     /// What the last verdict publishes.
     public internal(set) var output: OutputRecord {
-        _read { yield shownOutput }
-        _modify { yield &shownOutput }
+        // By its address: a coroutine would allocate memory for each access from another module.
+        unsafeAddress { UnsafePointer(shownOutput) }
+        unsafeMutableAddress { shownOutput }
     }
     /// What the output does to the recipient's count.
     public internal(set) var badgeOperation: BadgeOperation? {
@@ -45,7 +46,7 @@ public final class Delivery {
     }
 
     @exclusivity(unchecked) private var shown = Shown()
-    @exclusivity(unchecked) private var shownOutput = OutputRecord()
+    private let shownOutput = UnsafeMutablePointer<OutputRecord>.allocate(capacity: 1)
     /// How the stages ended, in the order of the chain.
     @exclusivity(unchecked) public internal(set) var results: [StageResult] = []
     /// How long the stages took, in nanoseconds; 0 for a stage that did not run or was not measured.
@@ -72,7 +73,12 @@ public final class Delivery {
     /// The stage that runs or is next.
     @exclusivity(unchecked) var stageIndex = 0
 
-    public init() {}
+    public init() { shownOutput.initialize(to: OutputRecord()) }
+
+    deinit {
+        shownOutput.deinitialize(count: 1)
+        shownOutput.deallocate()
+    }
 
     /// Makes the delivery ready for another message. Not inlined for the same reason as `InputRecord.fill`.
     @inline(never)

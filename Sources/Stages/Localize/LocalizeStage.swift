@@ -17,20 +17,26 @@ package final class LocalizeStage: ImmediateStage {
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        guard let alert = content.alert, AlertText.allCases.contains(where: { content.key(of: $0, in: alert) != nil })
-        else { return .skipped }
-        let choice = choose(for: content, context)
+        guard let alert = content.alert else { return .skipped }
+        var choice: LocaleChoice?
         var hasWrongArguments = false
         var isMissing = false
-        for text in AlertText.allCases {
-            guard let key = content.key(of: text, in: alert) else { continue }
+        // Not for each of `allCases`, an array that is made anew.
+        func localize(_ text: AlertText) {
+            guard let key = content.key(of: text, in: alert) else { return }
             let arguments = content.argumentsNode(of: text, in: alert)
-            switch content.localize(text, key: key, arguments: arguments, for: choice) {
+            let chosen = choice ?? choose(for: content, context)
+            choice = chosen
+            switch content.localize(text, key: key, arguments: arguments, for: chosen) {
             case .ok: break
             case .missing: isMissing = true
             case .wrongArguments: hasWrongArguments = true
             }
         }
+        localize(.title)
+        localize(.subtitle)
+        localize(.body)
+        guard choice != nil else { return .skipped }
         if hasWrongArguments { return .failed("arguments") }
         return isMissing ? .word("missing") : .ok
     }

@@ -40,10 +40,13 @@ public final class Histogram: MetricSeries {
 /// One writer's part of a histogram. It takes no lock and no locked instruction: only one thread at a time may use it.
 public struct HistogramShard: Sendable {
     private let owner: Histogram
+    /// The owner, not counted: every observation of every shard would change the same count.
+    private let unowned: Unmanaged<Histogram>
     nonisolated(unsafe) private let cells: UnsafeMutablePointer<Shards.Cell>
 
     init(_ owner: Histogram, _ index: Int) {
         self.owner = owner
+        unowned = .passUnretained(owner)
         cells = owner.shards.cells(ofShard: index + 1)
     }
 
@@ -53,15 +56,17 @@ public struct HistogramShard: Sendable {
     /// `trace` is evaluated about once a second for each bucket.
     public func observe(nanoseconds: Int64, trace: @autoclosure () -> TraceID?) {
         let value = UInt64(max(0, nanoseconds))
-        owner.exemplars.offer(trace(), value: value, at: count(value))
+        unowned._withUnsafeGuaranteedRef { $0.exemplars.offer(trace(), value: value, at: count(value)) }
     }
 
     /// Returns the bucket that the value went into.
     private func count(_ value: UInt64) -> Int {
-        let index = owner.buckets.index(of: value)
-        (cells + index).addAlone(1)
-        (cells + owner.buckets.bounds.count + 1).addAlone(value >> owner.buckets.sumShift)
-        return index
+        unowned._withUnsafeGuaranteedRef { owner in
+            let index = owner.buckets.index(of: value)
+            (cells + index).addAlone(1)
+            (cells + owner.buckets.bounds.count + 1).addAlone(value >> owner.buckets.sumShift)
+            return index
+        }
     }
 }
 
