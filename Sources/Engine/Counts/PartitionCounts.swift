@@ -120,10 +120,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     }
 
     /// The live state; nil if the account is not in memory.
-    package func state(of account: AccountHash) -> CountState? {
-        guard let cell = table.find(account) else { return nil }
-        return table[cell].state
-    }
+    package func state(of account: AccountHash) -> CountState? { table.find(account).map { table[$0].state } }
 
     /// The live state, read from the disk if it is not in memory; nil if the disk failed.
     mutating func loadedState(of account: AccountHash) -> CountState? {

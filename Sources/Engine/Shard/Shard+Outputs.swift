@@ -92,17 +92,28 @@ extension Shard where Ports: ~Copyable {
         let sequence = entries[entry].sequence
         // An output that is void, or part of a failing transaction, is not sent again.
         let returned = isVoid || settings.isTransactional ? nil : report.returned
+        let failure = report.failure.map { judge($0) }
         let answer = retries[entries[entry].destination == .deadLetters].answered(
-            report.tag, report.failure, returned, sequence: sequence)
+            report.tag, failure, returned, sequence: sequence)
+        if answer == .poison { brokerFaults = nil }
         if isVoid {
             // A drain must not wait for this entry.
             if entries[entry].epoch == partitions[index].epoch { partitions[index].unfinished -= 1 }
             entries.remove(entry)
-        } else if let failure = report.failure {
+        } else if let failure {
             failed(entry, failure, isPoison: answer == .poison)
         } else {
             acknowledged(entry)
         }
+    }
+
+    /// A fault of the brokers themselves says nothing about a record: for a minute it counts as an outage. After that a
+    /// record may be why, and one becomes a dead letter before the next minute begins.
+    private mutating func judge(_ failure: OutputReport<Ports.Output>.Failure) -> OutputReport<Ports.Output>.Failure {
+        guard case .refused(let reason) = failure, reason == KafkaError.unknown else { return failure }
+        let since = brokerFaults.map { now < $0.last + .seconds(10) ? $0.since : now } ?? now
+        brokerFaults = (since, now)
+        return now < since + .seconds(60) ? .unavailable(reason: reason) : failure
     }
 
     private mutating func acknowledged(_ entry: UInt32) {

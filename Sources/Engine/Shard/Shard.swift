@@ -58,6 +58,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     let changesDelay: UInt64
     /// The settings' `writeBehindInterval`.
     let writeBehindDelay: UInt64
+    /// Since when brokers report faults of their own for outputs, and when they last did.
+    var brokerFaults: (since: Instant, last: Instant)?
     /// With transactions: records whose outputs were refused with others; they are sent alone when read again.
     var suspects: Set<RefusedRecord> = []
     /// With transactions: records whose outputs were refused alone; they become dead letters when read again.

@@ -93,6 +93,9 @@ extension KafkaError {
     /// The name of the error with which brokers refuse a record for its timestamp.
     package static let invalidTimestamp = KafkaError(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP).name
 
+    /// The name of the error that brokers report for faults of their own.
+    package static let unknown = KafkaError(RD_KAFKA_RESP_ERR_UNKNOWN).name
+
     package var isTooLarge: Bool {
         isAny(of: RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
     }

@@ -133,6 +133,34 @@ struct ShardOutputTests {
         #expect(shard.callsOfTurn().contains(.askLetter(Shard.position(1), reason: "worse", isNameOnly: true)))
     }
 
+    @Test("A fault of the brokers is waited out; each minute that it lasts, one output becomes a dead letter")
+    func brokerFault() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(2)
+        shard.turn()
+        var letters: [Int] = []
+        for second in 0..<150 {
+            shard.fail(.refused(reason: "UNKNOWN"))
+            var calls = shard.callsOfTurn()
+            calls += shard.callsOfTurn(after: .seconds(1)) + shard.callsOfTurn()
+            if calls.contains(where: { if case .askLetter = $0 { true } else { false } }) { letters.append(second) }
+        }
+        expect(letters.count, is: 2)
+        #expect(letters.allSatisfy { $0 >= 60 } && letters.last ?? 0 >= (letters.first ?? 0) + 60, "\(letters)")
+    }
+
+    @Test("With transactions a fault of the brokers is waited out as well")
+    func brokerFaultInTransaction() {
+        let shard = Shard.transactional()
+        shard.begin()
+        shard.deliver(2)
+        shard.turn()
+        shard.fail(.refused(reason: "UNKNOWN"))
+        expect(shard.callsOfTurn().told.first, is: .outputsReturned(reason: "UNKNOWN"))
+        #expect(shard.ports.askedLetters.isEmpty)
+    }
+
     @Test("An output that the producer refuses becomes a dead letter at once")
     func tooLarge() {
         let shard = Shard()
