@@ -58,6 +58,8 @@ struct StatisticsTests {
         expect(statistics.roundTrips.map(\.seconds), is: [0.0015])
         expect(Set(statistics.partitions.map { [$0.id.partition, Int32($0.end)] }), is: [[0, 7], [1, 9]])
         expect(statistics.partitions.filter(\.isReached).map(\.id.partition), is: [0])
+        // An unknown last stable offset hides nothing.
+        expect(Set(statistics.partitions.map { [$0.id.partition, Int32($0.hidden)] }), is: [[0, 2], [1, 0]])
         #expect(statistics.queuedMessages == 2 && statistics.queuedBytes == 60)
     }
 }

@@ -1,16 +1,18 @@
 extension JSONDocument {
     /// Appends the document with its edits.
     public func render(into output: inout [UInt8]) {
-        // No text is rendered twice, and each inserted record takes at most one comma.
-        let capacity = storage.bytes.count + storage.records.count
+        let capacity = renderedCapacity
         output.append(upTo: capacity) { render(to: UnsafeMutableBufferPointer(start: $0, count: capacity)) }
     }
 
     func render(into output: inout Region<UInt8>) {
-        let capacity = storage.bytes.count + storage.records.count
+        let capacity = renderedCapacity
         output.reserve(capacity)
         output.take(render(to: UnsafeMutableBufferPointer(start: output.end, count: capacity)))
     }
+
+    /// No text is rendered twice, and each inserted record takes at most one comma.
+    private var renderedCapacity: Int { storage.bytes.count + storage.records.count }
 
     public var renderedByteCount: Int { render(to: nil) }
 
