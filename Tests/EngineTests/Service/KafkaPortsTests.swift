@@ -325,6 +325,22 @@ struct KafkaPortsTests {
         expect(peer.lines.count { $0.hasPrefix("the producer refused an output") }, is: 6)
     }
 
+    @Test("An output that is refused for its timestamp becomes a dead letter of now", arguments: [false, true])
+    func refusedTimestamp(isHeld: Bool) throws {
+        var ports = try ports()
+        let message = try begin(3, by: &ports, peer)
+        defer { ports.release(message) }
+        ports.refuseCurrent(reason: "INVALID_TIMESTAMP", isCounted: true)
+        let held = isHeld ? ports.holdCurrent() : nil
+        let step = if let held { ports.publish(held, tag: Self.tag) } else { ports.publish(tag: Self.tag) }
+        expect(step, is: .queued)
+        expectEqual(try report(by: &ports, peer).failure, nil)
+        let record = try peer.record(of: "dead")
+        defer { record.destroy() }
+        #expect(record.timestamp > 1_700_000_000_000)
+        try expect(peer.stored(in: "dead", at: 0).value, is: ServicePeer.value)
+    }
+
     @Test(
         "A returned output, or a dead letter that only names its message, keeps its timestamp",
         arguments: [(0, "out"), (1, "dead"), (2, "dead")])
