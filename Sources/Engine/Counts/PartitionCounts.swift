@@ -249,10 +249,39 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// Sorts the rows and keeps each account's latest, the last of equal ones. There are never more than twice as many
     /// rows as accounts.
     private mutating func compactRows() {
-        // This must be a stable sort, as the standard library's is.
-        rows.sort { $0.account == $1.account ? $0.state < $1.state : $0.account < $1.account }
+        sortRows()
         rows.removeRepeated { $0.account == $1.account }
         rowsToCompact = max(Self.fewestToCompact, rows.count * 2)
+    }
+
+    /// Sorts by account and state, stably. Hashes are spread evenly: in buckets by their highest bits, few rows of
+    /// different accounts are left to be compared.
+    private mutating func sortRows() {
+        let shift = min(63, rows.count.leadingZeroBitCount + 3)
+        func bucket(_ row: Row) -> Int { Int(truncatingIfNeeded: row.account.high >> UInt64(shift)) }
+        // Where each bucket begins, then where it ends so far.
+        var places = [Int](repeating: 0, count: 1 << (64 - shift) + 1)
+        for row in rows { places[bucket(row) + 1] += 1 }
+        for index in places.indices.dropFirst() { places[index] += places[index - 1] }
+        let count = rows.count
+        rows = [Row](unsafeUninitializedCapacity: count) { (sorted: inout UnsafeMutableBufferPointer<Row>, filled) in
+            for row in rows {
+                sorted.initializeElement(at: places[bucket(row)], to: row)
+                places[bucket(row)] += 1
+            }
+            filled = count
+            var first = 0
+            for end in places {
+                Self.sort(UnsafeMutableBufferPointer(rebasing: sorted[first..<end]))
+                first = end
+            }
+        }
+    }
+
+    /// This must be a stable sort, as the standard library's is.
+    private static func sort(_ rows: UnsafeMutableBufferPointer<Row>) {
+        var rows = rows
+        rows.sort { $0.account == $1.account ? $0.state < $1.state : $0.account < $1.account }
     }
 
     private mutating func note(_ state: CountState) { highest = max(state, highest ?? state) }
@@ -357,42 +386,5 @@ extension Array {
             kept += 1
         }
         removeSubrange(kept...)
-    }
-}
-
-/// A Bloom filter of the accounts in a file, with five bits in one word: a new account costs no read of the disk. It
-/// exists only if the file was empty when it was opened.
-struct CountFilter {
-    private var words: [UInt64]
-    private var count = 0
-
-    init(bytes: Int) { words = Array(repeating: 0, count: max(8, bytes / 8)) }
-
-    /// So many accounts that the filter says yes too often.
-    var isFull: Bool { count > words.count * 16 }
-
-    mutating func add(_ account: AccountHash) {
-        let (word, bits) = (place(account), Self.bits(account))
-        if words[word] & bits == bits { return }
-        words[word] |= bits
-        count += 1
-    }
-
-    func contains(_ account: AccountHash) -> Bool {
-        let bits = Self.bits(account)
-        return words[place(account)] & bits == bits
-    }
-
-    private func place(_ account: AccountHash) -> Int {
-        Int(truncatingIfNeeded: account.high.multipliedFullWidth(by: UInt64(words.count)).high)
-    }
-
-    private static func bits(_ account: AccountHash) -> UInt64 {
-        var (bits, rest) = (UInt64(0), account.low)
-        for _ in 0..<5 {
-            bits |= 1 << (rest & 63)
-            rest >>= 6
-        }
-        return bits
     }
 }

@@ -37,8 +37,8 @@ extension KafkaPorts {
         }
     }
 
-    func prepare(_ message: Record) {
-        environment.chain.prepare(recipient: { message.recipient }, key: message.key)
+    func prepare(_ message: Record, isNear: Bool) {
+        environment.chain.prepare(recipient: { message.recipient }, key: message.key, isNear: isNear)
     }
 
     mutating func begin(

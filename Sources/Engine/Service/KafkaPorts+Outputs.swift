@@ -77,23 +77,24 @@ extension KafkaPorts {
         guard let verdict else { return .later }
         if isNameOnly { return publish(holdCurrent(), tag: tag) }
         var list = takeHeaders()
-        let timestamp = letterTimestamp ?? current.record.timestamp
-        let key = current.record.key
+        // Each reading of the delivery's record retains it.
+        let record = current.record
+        let timestamp = letterTimestamp ?? record.timestamp
         let topic = verdict.destination == .deadLetters ? topics.deadLetters : topics.output
         let result = producer.publish(
-            to: topic, key: key, value: current.output.bytes, headers: &list, timestamp: timestamp, tag: tag)
+            to: topic, key: record.key, value: current.output.bytes, headers: &list, timestamp: timestamp, tag: tag)
         let answer = answer(result, topic)
         if answer == .queued {
-            facts[Int(tag & Self.entryMask)] = note(verdict, timestamp)
+            facts[Int(tag & Self.entryMask)] = note(verdict, record, timestamp)
         } else {
             keptHeaders = consume list
         }
         return answer
     }
 
-    private mutating func note(_ verdict: Verdict, _ timestamp: Int64) -> OutputFacts {
+    private mutating func note(_ verdict: Verdict, _ record: InputRecord, _ timestamp: Int64) -> OutputFacts {
         let nanoseconds = Int64(clamping: now.nanoseconds(since: turn))
-        if let traceparent = current.record.traceparent {
+        if let traceparent = record.traceparent {
             counters.messageSeconds.observe(nanoseconds: nanoseconds, trace: TraceID(traceparent: traceparent))
         } else {
             counters.messageSeconds.observe(nanoseconds: nanoseconds)
@@ -143,7 +144,7 @@ extension KafkaPorts {
             ? OwnedRecord(naming: current.record.source, headers: list)
             : OwnedRecord(current, headers: list, timestamp: letterTimestamp ?? current.record.timestamp)
         let timestamp = record.timestamp
-        let facts = verdict.map { note($0, timestamp) } ?? OutputFacts(timestamp: timestamp)
+        let facts = verdict.map { note($0, current.record, timestamp) } ?? OutputFacts(timestamp: timestamp)
         return HeldOutput(record: record, facts: facts)
     }
 

@@ -76,8 +76,8 @@ package protocol ShardPorts: ~Copyable {
         of message: Message, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result?
 
-    /// The message runs soon: starts to load what its stages will look up.
-    func prepare(_ message: Message)
+    /// The message runs soon, or next but a few (`isNear`): starts to load what its stages will look up.
+    func prepare(_ message: Message, isNear: Bool)
 
     /// Runs the message, which has waited since `taken`. `count` is the count of its account; if `isCounted`, the count
     /// already includes the message and is shown unchanged. A message that has ended stays current until the next

@@ -46,7 +46,8 @@ extension Shard where Ports: ~Copyable {
         guard !batch.isEmpty else { return }
         // By now the memory of the first messages is in the cache.
         if settings.counts { loadAccounts() }
-        for next in 0..<Self.prepareDistance { prepare(next) }
+        for next in batch.indices { prepare(next, isNear: false) }
+        for next in 0..<Self.prepareDistance { prepare(next, isNear: true) }
         runBatch()
     }
 
@@ -202,7 +203,7 @@ extension Shard where Ports: ~Copyable {
                 if entries[entry].state == .waiting { run(entry) }
             } else if batchNext < batch.count {
                 let entry = batch[batchNext]
-                prepare(batchNext + Self.prepareDistance)
+                prepare(batchNext + Self.prepareDistance, isNear: true)
                 batchNext += 1
                 if entries[entry].state == .waiting, !queueBehindKey(entry) { run(entry) }
             } else {
@@ -211,8 +212,8 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    private func prepare(_ next: Int) {
-        if next < batch.count, let message = messages[Int(batch[next])] { ports.prepare(message) }
+    private func prepare(_ next: Int, isNear: Bool) {
+        if next < batch.count, let message = messages[Int(batch[next])] { ports.prepare(message, isNear: isNear) }
     }
 
     /// True if an earlier message of its key has not ended: the entry is queued behind that message.

@@ -39,8 +39,9 @@ extension SettingFormat where Value == ContactSource {
 
 /// The names under which recipients know others. All shards use it at the same time.
 public protocol ContactBook: AnyObject, Sendable {
-    /// Begins to prefetch what `find` needs for an owner, without waiting. Called some messages ahead.
-    func prepare(_ owner: RawSpan)
+    /// Begins to prefetch what `find` needs for an owner, without waiting. Called twice: many messages ahead, and again
+    /// when only a few are ahead (`isNear`).
+    func prepare(_ owner: RawSpan, isNear: Bool)
 
     /// Passes `body` the owner's name for the identifier, cleaned by `ContactName`; false if there is none. May read a
     /// local file, which takes microseconds, and caches what it found. The name is valid only within `body`, which must
@@ -51,7 +52,7 @@ public protocol ContactBook: AnyObject, Sendable {
 }
 
 extension ContactBook {
-    public func prepare(_ owner: RawSpan) {}
+    public func prepare(_ owner: RawSpan, isNear: Bool) {}
 }
 
 /// The names are unavailable.

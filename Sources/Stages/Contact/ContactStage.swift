@@ -37,14 +37,14 @@ package final class ContactStage: ImmediateStage {
     }
 
     /// Begins to prefetch what a message that comes soon needs, if its record alone names the owner of the contacts.
-    func prepare(recipient: () -> UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?) {
+    func prepare(recipient: () -> UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?, isNear: Bool) {
         let owner: UnsafeRawBufferPointer? =
             switch options.owner.first {
             case .recipient: recipient()
             case .key: key
             default: nil
             }
-        if let owner { book.prepare(owner.bytes) }
+        if let owner { book.prepare(owner.bytes, isNear: isNear) }
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {

@@ -68,9 +68,10 @@ public final class Chain: Sendable {
         allOkay = Array(links.map(\.okay).joined(separator: [UInt8(ascii: ",")]))
     }
 
-    /// Begins to prefetch what the stages look up for a message that comes soon. Does not wait.
-    public func prepare(recipient: () -> UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?) {
-        contact?.prepare(recipient: recipient, key: key)
+    /// Begins to prefetch what the stages look up for a message that comes soon, or next but a few (`isNear`). Does not
+    /// wait.
+    public func prepare(recipient: () -> UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?, isNear: Bool) {
+        contact?.prepare(recipient: recipient, key: key, isNear: isNear)
     }
 
     package func context(_ delivery: Delivery) -> StageContext {

@@ -16,7 +16,9 @@ package final class ContactFile: ContactBook {
     /// The file to watch. If it cannot be read, the contacts stay as they are.
     package var file: any Reloadable { table }
 
-    package func prepare(_ owner: RawSpan) { table.withValue { $0.prepare(owner) } }
+    package func prepare(_ owner: RawSpan, isNear: Bool) {
+        table.withValue { isNear ? $0.prefetchBlock(of: owner) : $0.prefetchCell(of: owner) }
+    }
 
     package func find(_ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
         table.withValue { $0.find(id, of: owner, body) }
@@ -50,8 +52,11 @@ final class ContactTable: Sendable {
         pushmill_allocations_give_back()
     }
 
-    /// Prefetches an owner's block.
-    func prepare(_ owner: RawSpan) {
+    /// Prefetches the index's cell for an owner.
+    func prefetchCell(of owner: RawSpan) { owners.prefetch(KeyIndex.hash(owner)) }
+
+    /// Prefetches an owner's block, for which the cell must be read.
+    func prefetchBlock(of owner: RawSpan) {
         guard let block = owners.find(KeyIndex.hash(owner), where: { _ in true }) else { return }
         blocks.withUnsafeBytes { blocks in
             guard let base = blocks.baseAddress else { return }

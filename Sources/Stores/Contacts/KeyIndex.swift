@@ -1,3 +1,4 @@
+import CPushmillMemory
 import PushmillPayload
 
 /// Finds entries, which the caller keeps and numbers, by a hash of their keys.
@@ -24,6 +25,12 @@ struct KeyIndex: ~Copyable, Sendable {
 
     private static func hash(_ key: RawSpan, after state: UInt64) -> UInt64 {
         key.withUnsafeBytes { ByteHash.hash($0, after: state, by: secret) }
+    }
+
+    func prefetch(_ hash: UInt32) {
+        cells.withUnsafeBufferPointer { cells in
+            if let base = cells.baseAddress { pushmill_prefetch(base + (Int(hash) & mask)) }
+        }
     }
 
     func find(_ hash: UInt32, where isIt: (Int) -> Bool) -> Int? {

@@ -89,6 +89,7 @@ final class ScriptedPorts: ShardPorts {
     private(set) var owned: [Int64] = []
     private(set) var askedLetters: [UInt64] = []
     private(set) var prepared: [Int64] = []
+    private(set) var preparedNear: [Int64] = []
     private var current: Output?
     var bytesOfSuspended = 0
     private var suspended: [Int: Output] = [:]
@@ -157,7 +158,9 @@ final class ScriptedPorts: ShardPorts {
         owned.append(message.offset)
         return message
     }
-    func prepare(_ message: Message) { prepared.append(message.offset) }
+    func prepare(_ message: Message, isNear: Bool) {
+        if isNear { preparedNear.append(message.offset) } else { prepared.append(message.offset) }
+    }
 
     func withAccount<Result>(of message: Message, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         Self.key(of: message.recipient).withUnsafeBytes { body($0) }

@@ -325,18 +325,19 @@ struct ShardMessageTests {
         expect(shard.turn(), is: shard.ports.now + .seconds(1))
     }
 
-    @Test("What a message needs is prepared once, before its turn")
+    @Test("What a message needs is prepared with its batch and, once, a few messages before its turn")
     func prepared() {
         let shard = Shard { $0.maxInFlight = 64 }
         shard.begin()
         var isEarly = true
         shard.ports.chain = { [unowned ports = shard.ports] message, _ in
-            isEarly = isEarly && ports.prepared.contains(min(19, message.offset + 8))
+            isEarly = isEarly && ports.prepared.count == 20 && ports.preparedNear.contains(min(19, message.offset + 8))
             return Self.result()
         }
         shard.deliver(20)
         shard.turn()
         expect(shard.ports.prepared, is: Array(0..<20))
+        expect(shard.ports.preparedNear, is: Array(0..<20))
         #expect(isEarly)
     }
 

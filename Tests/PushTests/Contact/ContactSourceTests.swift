@@ -77,9 +77,9 @@ struct ContactSourceTests {
     private final class PreparedBook: ContactBook {
         let owners = Mutex<[String]>([])
 
-        func prepare(_ owner: RawSpan) {
+        func prepare(_ owner: RawSpan, isNear: Bool) {
             let name = owner.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-            owners.withLock { $0.append(name) }
+            owners.withLock { $0.append(isNear ? "near \(name)" : name) }
         }
 
         func find(
@@ -90,7 +90,7 @@ struct ContactSourceTests {
     @Test(
         "Contacts are prefetched if the record alone names their owner",
         arguments: [
-            ("recipient", ["r"]), ("key", ["k"]), ("header:x", []), ("/to", []),
+            ("recipient", ["r", "near r"]), ("key", ["k", "near k"]), ("header:x", []), ("/to", []),
         ])
     func prepares(_ owner: String, _ prepared: [String]) throws {
         let book = PreparedBook()
@@ -99,9 +99,11 @@ struct ContactSourceTests {
         let chain = Chain([ChainLink(ContactStage(options, book: book))])
         let (recipient, key) = (Array("r".utf8), Array("k".utf8))
         recipient.withUnsafeBytes { recipient in
-            key.withUnsafeBytes { chain.prepare(recipient: { recipient }, key: $0) }
+            key.withUnsafeBytes { key in
+                for isNear in [false, true] { chain.prepare(recipient: { recipient }, key: key, isNear: isNear) }
+            }
         }
-        chain.prepare(recipient: { nil }, key: nil)
+        chain.prepare(recipient: { nil }, key: nil, isNear: true)
         expect(book.owners.withLock { $0 }, is: prepared)
     }
 }

@@ -52,10 +52,12 @@ struct ContactTableTests {
         let folder = try TemporaryFolder()
         let path = try folder.write(#"{"owner": "anna", "id": "c1", "name": "Zoë"}"#, to: "contacts.jsonl")
         let file = try ContactFile(path: path)
-        for owner in ["anna", "", "boris"] { owner.withBytes { file.prepare($0) } }
+        for owner in ["anna", "", "boris"] {
+            owner.withBytes { owner in for isNear in [false, true] { file.prepare(owner, isNear: isNear) } }
+        }
         try expect(file.name("c1", for: "anna"), is: "Zoë")
         let empty = try ContactFile(path: try folder.write("", to: "none.jsonl"))
-        "anna".withBytes { empty.prepare($0) }
+        "anna".withBytes { owner in for isNear in [false, true] { empty.prepare(owner, isNear: isNear) } }
         #expect(try empty.name("c1", for: "anna") == nil)
     }
 }

@@ -129,7 +129,7 @@ extension SimulatedPorts {
 
     package func number(ofTopic topic: String) -> UInt32 { UInt32(cluster.topics.firstIndex(of: topic) ?? 99) }
 
-    package func prepare(_ message: SimulatedMessage) {}
+    package func prepare(_ message: SimulatedMessage, isNear: Bool) {}
 
     package func own(_ message: SimulatedMessage) -> SimulatedMessage { message }
 
