@@ -24,6 +24,8 @@ final class Exchange {
     fileprivate(set) var progress = Progress.begun
     var hasServer: Bool { progress == .hasAddress || progress == .hasConnection }
     fileprivate var mayAsk = false
+    /// It counts among those of its server that have a connection.
+    var hasShare = false
     /// Whether one of the host's addresses may be connected to; nil before one was tried.
     fileprivate var isAdmitted: Bool?
     /// None of the host's addresses may be connected to.

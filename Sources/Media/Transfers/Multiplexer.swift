@@ -18,10 +18,8 @@ final class Multiplexer {
         self.waker = waker
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
         curl_multi_set_callbacks(multi, watchSocket, moveTimer, Unmanaged.passUnretained(self).toOpaque())
-        let connections = Descriptors.share
-        curl_multi_set_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
-        // If one host hangs, an eighth of the connections is left to the others.
-        curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections - connections / 8)
+        // `HostShares` lets no more begin, but connections are kept for later exchanges.
+        curl_multi_set_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, Descriptors.share)
         guard poll >= 0, watch(waker, EPOLLIN.rawValue) else { return nil }
     }
 

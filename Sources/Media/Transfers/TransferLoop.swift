@@ -11,6 +11,7 @@ final class TransferLoop {
     private let report: @Sendable (Fetch, FetchResult) -> Void
     private var transfers: [ObjectIdentifier: Transfer] = [:]
     private var gate = NameGate<Exchange>()
+    private var shares = HostShares<Exchange>(connections: Descriptors.share)
     /// Exchanges that ask for their servers' addresses.
     private var asking: [Exchange] = []
     /// Fetches that are to begin again, the earliest last.
@@ -44,6 +45,7 @@ final class TransferLoop {
     /// Lets everything go on that can; waits if nothing can.
     func turn() {
         openGate()
+        while let next = shares.next(isWanted: isWanted) { connect(next) }
         multiplexer.wait(until: min(waiting.last?.time ?? .never, nextLook))
         while let (exchange, code) = multiplexer.nextEnded() {
             multiplexer.remove(exchange)
@@ -51,6 +53,7 @@ final class TransferLoop {
                 if gate.admit(exchange, to: exchange.server) { ask(exchange) }
                 continue
             }
+            giveBackConnection(of: exchange)
             guard isWanted(exchange) else { continue }
             take(exchange.owner.ended(code, now: TimeSource.system.now), of: exchange.owner)
         }
@@ -73,6 +76,7 @@ final class TransferLoop {
             exchange.quietLooks += 1
             guard exchange.quietLooks > Self.looks else { continue }
             multiplexer.remove(exchange)
+            giveBackConnection(of: exchange)
             take(transfer.ended(CURLE_OPERATION_TIMEDOUT, now: now), of: transfer)
         }
         if !transfers.isEmpty { nextLook = now + pause }
@@ -85,13 +89,24 @@ final class TransferLoop {
         switch step {
         case .exchange(let exchange):
             if nextLook == .never { nextLook = TimeSource.system.now + pause }
-            multiplexer.add(exchange)
+            if shares.admit(exchange, to: exchange.server) { connect(exchange) }
         case .wait(let time):
             let index = waiting.firstIndex { $0.time <= time } ?? waiting.endIndex
             waiting.insert((time, transfer.fetch), at: index)
         case .keep(let finished): keep(finished, for: end(transfer))
         case .failed(let failure): report(end(transfer), .failure(failure))
         }
+    }
+
+    private func connect(_ exchange: Exchange) {
+        exchange.hasShare = true
+        multiplexer.add(exchange)
+    }
+
+    private func giveBackConnection(of exchange: Exchange) {
+        guard exchange.hasShare else { return }
+        exchange.hasShare = false
+        shares.ended(exchange.server)
     }
 
     private func ask(_ exchange: Exchange) {
@@ -136,7 +151,9 @@ final class TransferLoop {
     }
 
     private func detach(_ transfer: Transfer) {
-        if let exchange = transfer.exchange.take() { multiplexer.remove(exchange) }
+        guard let exchange = transfer.exchange.take() else { return }
+        multiplexer.remove(exchange)
+        giveBackConnection(of: exchange)
     }
 }
 
