@@ -157,6 +157,7 @@ package struct DemoSummary: Sendable {
         }
         lines.append("all".padded(to: 14) + "\(count)".aligned(to: 8))
         if count < sent { lines.append("\(sent - count) of \(sent) events have no result yet.") }
+        if count == 0, sent > 0 { lines.append("Is a service running, with the topics of the sample?") }
         return lines.joined(separator: "\n")
     }
 

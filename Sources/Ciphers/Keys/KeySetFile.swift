@@ -32,7 +32,12 @@ package enum KeySetFile {
         var file = try FileBytes(path: path)
         defer { file.wipe() }
         if file.isReadableByOthers { warn("\(path) holds keys and is readable by users other than its owner") }
-        let reader = try KeySetReader(file.bytes, refusesSamples: refusesSamples)
+        let reader: KeySetReader
+        do throws(KeySetError) {
+            reader = try KeySetReader(file.bytes, refusesSamples: refusesSamples)
+        } catch {
+            throw KeySetError(description: "\(path): \(error)")
+        }
         for key in reader.passedOver { warn("\(path): \(key)") }
         return reader
     }
@@ -269,7 +274,7 @@ private struct KeyMembers {
     private func find(_ name: StaticString) -> JSONNode? { document.member(name, of: node) }
 }
 
-/// Why a key set cannot be used. Gives the position of the key, never its contents.
+/// Why a key set cannot be used. Names the file and the position of the key, never its contents.
 package struct KeySetError: Error, CustomStringConvertible {
     package let description: String
 

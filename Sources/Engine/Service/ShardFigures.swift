@@ -46,6 +46,7 @@ package struct ShardFigures: Sendable {
         }
     }
 
+    /// Messages whose output or count is not acknowledged.
     package var inFlight = 0
     package var inFlightBytes = 0
     /// With transactions: the transactional id has been taken over.
@@ -71,7 +72,8 @@ package struct ShardFigures: Sendable {
     init() {}
 
     init<Ports: ShardPorts & ~Copyable>(_ shard: borrowing Shard<Ports>) {
-        inFlight = shard.entries.count
+        // At least once a message whose output is acknowledged still waits for its count.
+        inFlight = shard.entries.count + (shard.settings.isTransactional ? 0 : shard.changesUnstored)
         inFlightBytes = shard.entries.byteCount
         isInitialized = shard.checkpoint.isInitialized
         canPublish = shard.retries.outputs.isIdle && shard.mayPublish

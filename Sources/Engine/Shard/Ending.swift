@@ -140,6 +140,12 @@ extension Shard where Ports: ~Copyable {
         if !settings.isTransactional, isDirty || checkpoint.isUnderWay {
             ports.tell(
                 .commitFailed(reason: ports.isJoining ? "the group is rebalancing" : "there was no time to wait"))
+        } else if !settings.isTransactional, changesUnstored > 0,
+            partitions.indices.contains(where: {
+                partitions[$0].changes.unstored > 0 && partitions[$0].ledger.inFlight > 0
+            })
+        {
+            ports.tell(.commitFailed(reason: "the badge changelog has not taken all counts"))
         }
         // Changes in the producer's queue would be stored after the next owner's, and count as the latest.
         if changesUnanswered > 0 { ports.purge(all: false) }

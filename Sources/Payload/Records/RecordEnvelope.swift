@@ -57,7 +57,8 @@ extension RecordEnvelope {
         }
         guard reader.isObject else { throw .notAnEnvelope("not a JSON object") }
         let version: Int = try reader.integer("version") ?? 1
-        guard (1...Self.newest).contains(version) else {
+        guard version > 0 else { throw .malformed("version") }
+        guard version <= Self.newest else {
             let which = "a record of version \(version), written by a newer release"
             throw EnvelopeError(description: "\(which): this one reads up to \(Self.newest)")
         }

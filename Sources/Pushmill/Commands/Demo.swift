@@ -66,7 +66,8 @@ extension Command {
         Try next:
           pushmill demo --for 10m            time to look at http://\(address)/
           pushmill broker --topic push.events:4 --topic push.notifications:4 --topic push.dead-letters:1 --topic push.badges:4
-          pushmill run --config deploy/sample/pushmill.yaml, and feed it: pushmill demo --bootstrap HOST:PORT
+          PUSHMILL_KAFKA_BOOTSTRAP_SERVERS=ADDRESS pushmill run --config deploy/sample/pushmill.yaml
+          pushmill demo --bootstrap ADDRESS  feeds it; ADDRESS is what the broker prints
         """
     }
 }

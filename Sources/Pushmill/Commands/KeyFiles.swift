@@ -18,7 +18,7 @@ extension Invocation {
         do {
             return try KeySetFile.read(path) { console.error("warning: \($0)") }
         } catch let error as KeySetError {
-            throw .unreadableConfiguration("\(path): \(error)")
+            throw .unreadableConfiguration("\(error)")
         } catch {
             throw .unreadableConfiguration("\(error); 'pushmill keys generate' creates a key set")
         }

@@ -30,7 +30,8 @@ extension Command {
         if !redrive.isDry, invocation.text(.journal) == nil {
             do throws(StoreError) { try configuration.state.makeFolder() } catch { throw Service.unusable(error) }
         }
-        let isWithoutJournal = access(path, F_OK) != 0 && errno == ENOENT
+        var journal = stat()
+        let isWithoutJournal = stat(path, &journal) == 0 ? journal.st_size == 0 : errno == ENOENT
         _ = Signals.take([SIGINT, SIGTERM])
         try await redrive.run(
             source, to: configuration.topics.input, journal: path, configuration.plainProducer(),

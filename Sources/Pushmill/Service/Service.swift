@@ -127,6 +127,7 @@ final class Service: Sendable {
             let state = try StateFile(
                 path: configuration.state.file, access: access, isCopy: configuration.stateIsCopy,
                 ofTopic: configuration.contactTopic != nil)
+            if !configuration.stateIsCopy { try state.check() }
             if let (path, reason) = state.setAside {
                 log.warning(
                     "the state file was set aside: restoring its contents from their topics",

@@ -85,9 +85,10 @@ package struct StateSettings: Sendable {
         self.path = end.map { String(path[...$0]) } ?? path
     }
 
-    /// The file of an earlier release is kept: it is at the path itself or, by default, beside the folder.
+    /// The file of an earlier release is kept: it is at the path itself or, by default, beside the folder. Any other
+    /// file in the folder's place is left alone, and the folder cannot be made.
     package var file: String {
-        for file in [path, "\(path).sqlite"] {
+        for file in [path, "\(path).sqlite"] where file.hasSuffix(".sqlite") || StateFile.isState(file) {
             var status = stat()
             if stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return file }
         }
@@ -107,8 +108,12 @@ package struct StateSettings: Sendable {
 
     /// Needed before anything that may create the file.
     package func makeFolder() throws(StoreError) {
-        guard file == "\(path)/state.sqlite", mkdir(path, 0o700) != 0, errno != EEXIST else { return }
-        throw .unopened(path: path, error: errno)
+        guard file == "\(path)/state.sqlite", mkdir(path, 0o700) != 0 else { return }
+        guard errno == EEXIST else { throw .unopened(path: path, error: errno) }
+        var status = stat()
+        guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFDIR else {
+            throw .unopened(path: path, error: ENOTDIR)
+        }
     }
 
     /// Opens the file for use beside other processes. Only a command that fills it may create it.

@@ -7,6 +7,11 @@ struct CaptureLines {
 
     private static let longestLine = 64 << 20
 
+    /// Not a NUL: a power failure may leave many of them where lines were.
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")].contains(byte)
+    }
+
     private let file: InputFile
     private var lines = LineReader()
 
@@ -27,7 +32,7 @@ struct CaptureLines {
                 }
             }
             guard let line else { return nil }
-            if line.contains(where: { $0 > 0x20 }) { return (number, Array(line)) }
+            if !line.allSatisfy(Self.isBlank) { return (number, Array(line)) }
         } while true
     }
 }

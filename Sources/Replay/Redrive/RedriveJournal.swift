@@ -29,19 +29,49 @@ final class RedriveJournal {
         // Reading a pipe would wait for its writer.
         guard status.st_mode & S_IFMT == S_IFREG else { throw .file(FileFailure(path: path, what: "not a file")) }
         var lines = try CaptureLines(path: path)
+        var unreadable: (number: Int, bytes: [UInt8])?
         while let line = try lines.next() {
-            let text = String(decoding: line.bytes, as: UTF8.self)
-            guard text.hasPrefix(Self.heading) else {
-                known.insert(text.split(separator: " ").prefix(2).joined(separator: " "))
-                continue
-            }
-            // Nothing of what it has sent would be known, and all of it would be sent again.
+            if let unreadable { throw notALetter(unreadable.number) }
+            if try !read(line) { unreadable = line }
+        }
+        guard let unreadable else { return }
+        // A disk that was full may have left the beginning of the last line.
+        let isBeginning = unreadable.bytes.allSatisfy { (0x20...0x7E).contains($0) }
+        guard isBeginning, try !endsLine() else { throw notALetter(unreadable.number) }
+    }
+
+    /// False if it is not a letter's line.
+    private func read(_ line: CaptureLines.Line) throws(ReplayError) -> Bool {
+        let text = String(decoding: line.bytes, as: UTF8.self)
+        // What was sent is not known to be, and would be sent again.
+        if text.hasPrefix(Self.heading) {
             guard let version = Int(text.dropFirst(Self.heading.count)), (1...Self.newest).contains(version) else {
                 throw .unreadable(
                     name: path, line: line.number,
                     what: "written by a newer release: this one reads up to version \(Self.newest)")
             }
+            return true
         }
+        let words = text.split { $0 == " " || $0 == "\r" }
+        guard words.count >= 2, Int64(words[1]) != nil else { return false }
+        let place = words[0].split(separator: "/")
+        guard place.count == 3, Int32(place[1]) != nil, Int64(place[2]) != nil else { return false }
+        known.insert("\(words[0]) \(words[1])")
+        return true
+    }
+
+    private func notALetter(_ line: Int) -> ReplayError {
+        .unreadable(
+            name: path, line: line,
+            what: "not a letter that was sent: the file is no journal, or damaged; without it all would be sent again")
+    }
+
+    private func endsLine() throws(ReplayError) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .file(FileFailure(path: path, errno)) }
+        defer { close(descriptor) }
+        var last: UInt8 = 0
+        return pread(descriptor, &last, 1, lseek(descriptor, 0, SEEK_END) - 1) == 1 && last == UInt8(ascii: "\n")
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -60,15 +90,23 @@ final class RedriveJournal {
         if descriptor < 0 {
             descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw failure }
-            // A disk that was full may have left part of a line; the next line would be taken for its end.
-            var last = UInt8(ascii: "\n")
-            let length = lseek(descriptor, 0, SEEK_END)
-            if length > 0, pread(descriptor, &last, 1, length - 1) != 1 { throw failure }
-            if last != UInt8(ascii: "\n") { waiting.insert(UInt8(ascii: "\n"), at: 0) }
+            guard dropUnfinishedLine() else { throw failure }
         }
         let isWritten = waiting.withUnsafeBytes { writeAll($0, to: descriptor) }
         guard isWritten, fdatasync(descriptor) == 0 else { throw failure }
         waiting.removeAll()
+    }
+
+    /// The next line would be taken for its end.
+    private func dropUnfinishedLine() -> Bool {
+        var length = lseek(descriptor, 0, SEEK_END)
+        var last: UInt8 = 0
+        while length > 0 {
+            guard pread(descriptor, &last, 1, length - 1) == 1 else { return false }
+            if last == UInt8(ascii: "\n") { break }
+            length -= 1
+        }
+        return ftruncate(descriptor, length) == 0
     }
 
     private var failure: ReplayError {

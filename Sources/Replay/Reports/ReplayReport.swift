@@ -88,6 +88,8 @@ extension ReplayError: CustomStringConvertible {
         case .unreadable(let name, nil, let what): "\(name): \(what)"
         case .unreadable(let name, .some(let line), let what): "\(name): line \(line): \(what)"
         case .file(let failure), .unwritten(let failure): "\(failure)"
+        case .kafka(let doing, let error) where error.isUnknownTopic:
+            "\(doing): \(error): create it, or correct its name"
         case .kafka(let doing, let error): "\(doing): \(error)"
         case .index(let error): "\(error)"
         }

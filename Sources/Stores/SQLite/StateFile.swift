@@ -1,4 +1,5 @@
 import Glibc
+import PushmillPayload
 
 /// The embedded state of one service: contacts, and how far their topic was read. Callers keep their connections.
 /// Reading or changing contacts needs no lock: the lock is for the counts of partitions, in files beside it.
@@ -37,7 +38,22 @@ package final class StateFile: Sendable {
         if reason != nil { try Schema.prepare(try Database.open(path: path)) }
     }
 
+    /// Whether there is a file that begins as those of SQLite do, or is empty.
+    package static func isState(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let mark: StaticString = "SQLite format 3"
+        return withUnsafeTemporaryAllocation(byteCount: mark.utf8CodeUnitCount, alignment: 1) { bytes in
+            let count = read(descriptor, bytes.baseAddress, bytes.count)
+            return count == 0 || count == bytes.count && bytes.elementsEqual(mark.bytes)
+        }
+    }
+
     package func connect() throws(StoreError) -> Database { try Database.open(path: path) }
+
+    /// Throws if a page is damaged. For a file that is no copy; that of a copy is checked when it is opened.
+    package func check() throws(StoreError) { try connect().check() }
 }
 
 extension Database {

@@ -72,7 +72,7 @@ extension AdminResponse {
     /// Browsers ask for a password; programs send the token.
     fileprivate static var unauthorized: Self {
         .text(
-            status: 401, "A token is required.\n",
+            status: 401, "A valid token is required, as a bearer token or as the password.\n",
             headers: [
                 ("WWW-Authenticate", "Bearer realm=\"pushmill\""), ("WWW-Authenticate", "Basic realm=\"pushmill\""),
             ])

@@ -26,9 +26,9 @@ package struct MetricDescription: Sendable {
 extension MetricDescription {
     package static let ready = MetricDescription(.gauge, "pushmill_ready", "1 while /readyz answers 200.")
     package static let inFlightMessages = MetricDescription(
-        .gauge, "pushmill_in_flight_messages", "Messages consumed and not yet acknowledged.")
+        .gauge, "pushmill_in_flight_messages", "Messages whose output or badge count is not yet acknowledged.")
     package static let inFlightBytes = MetricDescription(
-        .gauge, "pushmill_in_flight_bytes", "Bytes of messages consumed and not yet acknowledged.")
+        .gauge, "pushmill_in_flight_bytes", "Bytes of messages whose output is not yet acknowledged.")
     package static let lag = MetricDescription(
         .gauge, "pushmill_consumer_lag_records",
         "Records of the partition that are unread or in flight. "
@@ -71,9 +71,9 @@ extension MetricDescription {
         "1 if the file's current contents are in use; 0 if the last reload failed and the previous contents are.",
         labels: [.target])
     package static let producerQueueMessages = MetricDescription(
-        .gauge, "pushmill_producer_queue_messages", "Outputs waiting in the producer.")
+        .gauge, "pushmill_producer_queue_messages", "Outputs and badge counts waiting in the producer.")
     package static let producerQueueBytes = MetricDescription(
-        .gauge, "pushmill_producer_queue_bytes", "Bytes of outputs waiting in the producer.")
+        .gauge, "pushmill_producer_queue_bytes", "Bytes of outputs and badge counts waiting in the producer.")
     package static let brokerRoundTrip = MetricDescription(
         .gauge, "pushmill_broker_round_trip_seconds",
         "Mean round trip to the broker; a consumer's includes the time that a fetch waits for records.",

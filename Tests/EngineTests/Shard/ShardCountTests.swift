@@ -181,7 +181,12 @@ struct ShardCountTests {
         shard.ports.reports = [OutputReport(tag: sent[0].tag)]
         shard.turn()
         shard.turn(after: .milliseconds(20))
-        expect(shard.ports.takeSentChanges().map(\.value), is: ["1 0", "2 1", "3 2"])
+        let changes = shard.ports.takeSentChanges()
+        expect(changes.map(\.value), is: ["1 0", "2 1", "3 2"])
+        // Their counts are in flight.
+        expect(shard.figures.inFlight, is: 3)
+        shard.ports.reports = changes.map { OutputReport(tag: $0.tag) }
+        shard.turn()
         expect(shard.figures.inFlight, is: 0)
     }
 

@@ -179,7 +179,8 @@ struct KeyRotationTests {
         let fixture = try DecryptFixture(keys: generation.text)
         try fixture.folder.write("{", to: "keys.jwks.json")
         let outcome = fixture.keys.reload(.request)
-        expect(outcome, is: .failed("not a JWK Set: not JSON: unexpected end at byte 1"))
+        let path = "\(fixture.folder.path)/keys.jwks.json"
+        expect(outcome, is: .failed("\(path): not a JWK Set: not JSON: unexpected end at byte 1"))
         try await expect(fixture.publish(generation.ciphertexts[0]).stages, is: "decrypt=ok")
     }
 
@@ -241,7 +242,7 @@ struct KeyRotationTests {
             try expect(KeySetFile.read(path) { _ in }.keys.count, is: 2)
             return #expect(throws: KeySetError.self) {
                 try KeySetFile.read(path, replacing: nil, grace: .zero, refusesSamples: true) { _ in }
-            }?.description
+            }?.description.replacing("\(path): ", with: "")
         }
         let why = "is a published example key: create your own with 'pushmill keys generate'"
         try expect(error("{\(sample)}"), is: "key 2 \(why)")

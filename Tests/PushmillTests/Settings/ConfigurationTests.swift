@@ -46,7 +46,12 @@ struct ConfigurationTests {
         try expect("beside", "beside.sqlite", "counts")
         // The path may end with a slash.
         try expect("beside/", "beside.sqlite", "counts")
-        #expect(folder.names == ["beside.sqlite", "left", "state"])
+        // Another file in the folder's place is not touched.
+        try folder.write("log: { level: info }", to: "pushmill.yaml")
+        #expect(throws: StoreError.unopened(path: "\(folder.path)/pushmill.yaml", error: ENOTDIR)) {
+            try state("pushmill.yaml").makeFolder()
+        }
+        #expect(folder.names == ["beside.sqlite", "left", "pushmill.yaml", "state"])
         #expect(throws: StoreError.unopened(path: "\(folder.path)/a/b", error: ENOENT)) {
             try state("a/b").makeFolder()
         }

@@ -46,6 +46,15 @@ struct CaptureFileTests {
         try await expect(read(folder.write("\u{FEFF}\(record.line)", to: "capture.jsonl")), is: [record])
     }
 
+    @Test("Blank lines are passed over; NULs that a power failure has left are not blank")
+    func blank() async throws {
+        let record = RecordEnvelope("x")
+        try await expect(read(folder.write("\n \t\r\n\(record.line)\r\n", to: "capture.jsonl")), is: [record])
+        let path = try folder.write(record.line + String(repeating: "\0", count: 40), to: "torn.jsonl")
+        let error = await #expect(throws: ReplayError.self) { try await read(path) }
+        expect(error.map { "\($0)".contains("torn.jsonl: line 2: ") }, is: true)
+    }
+
     @Test("Only its owner can read a capture, whatever the umask and leftover files")
     func modes() throws {
         let path = "\(folder.path)/capture.jsonl"

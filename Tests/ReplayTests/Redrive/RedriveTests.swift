@@ -262,6 +262,33 @@ struct RedriveTests {
         try await expect(input().count, is: 3)
     }
 
+    @Test(
+        "A damaged or foreign file is no journal: nothing is sent, and it stays as it is",
+        arguments: [
+            "dead/0/0\n", "dead/0/0 now\n", "dead/0 1\n", "{\"owner\":\"anna\"}\n", "\0\0\0\0", "\u{1B}",
+            "dead/0/0 1\ndead/0\ndead/0/2 1\n",
+        ])
+    func damaged(_ content: String) async throws {
+        try broker.publish([letter([1])], to: "dead")
+        let path = try folder.write(content, to: "journal")
+        let error = await #expect(throws: ReplayError.self) { try await redrive() }
+        expect(error.map { "\($0)".contains("not a letter that was sent") }, is: true)
+        try expect(FileBytes(path: path).bytes, is: Array(content.utf8))
+        #expect(try await input().isEmpty)
+    }
+
+    @Test("Lines that end as on Windows are known, and half a last line is replaced")
+    func lineEnds() async throws {
+        try broker.publish((0..<2).map { letter([1], offset: $0) }, to: "dead")
+        try await expect(redrive(), is: [.sent: 2])
+        let lines = String(decoding: try FileBytes(path: "\(folder.path)/journal").bytes, as: UTF8.self)
+        try folder.write(lines.replacing("\n", with: "\r\n") + "dead/0", to: "journal")
+        try await expect(redrive(), is: [.done: 2])
+        try broker.publish([letter([1], offset: 2)], to: "dead")
+        try await expect(redrive(), is: [.done: 2, .sent: 1])
+        try await expect(redrive(), is: [.done: 3])
+    }
+
     @Test("While another run holds the journal nothing is sent, but a dry run works")
     func twoAtOnce() async throws {
         try broker.publish([letter([1])], to: "dead")

@@ -79,10 +79,15 @@ struct StateFileTests {
         fseek(pages, 4096, SEEK_SET)
         fwrite([UInt8](repeating: 0xA5, count: rest), 1, rest, pages)
         #expect(fclose(pages) == 0 && rest > 0)
+        // One that is no copy stays, and says so.
+        let original = try StateFile(path: folder.stateFile, access: .shared)
+        let error = #expect(throws: StoreError.self) { try original.check() }
+        #expect(error?.isDamage == true)
         let state = try StateFile(path: folder.stateFile, access: .alone, isCopy: true)
         expect(state.setAside?.path, is: "\(folder.stateFile).aside-1")
         let contacts = try state.connect().prepare("SELECT count(*) FROM contact")
         #expect(try contacts.step() && contacts.integer(0) == 0)
+        try state.check()
     }
 
     @Test("Imported contacts are set aside before the file becomes the copy of a topic, and a topic's are not")
