@@ -143,10 +143,10 @@ struct SimulatedClusterUnderTest: ClusterUnderTest {
     private func answer(_ answer: GroupCoordinator.CommitAnswer) -> ClusterAnswer {
         switch answer {
         case .accepted: .done
+        case .denied, .refused(.accepted): .refused
         case .refused(.illegalGeneration), .refused(.rebalance): .illegalGeneration
         case .refused(.unknownMember): .unknownMember
         case .refused(.fenced): .fenced
-        case .refused(.accepted): .refused
         }
     }
 

@@ -4,6 +4,8 @@ package import PushmillKafka
 struct CommittedOffsets {
     var stored: [Position] = []
     var pending: [(transaction: Int, positions: [Position])] = []
+    /// Commits of this partition are denied, as if the brokers did not know it or an access list forbade it.
+    var denied: TopicPartition?
 
     mutating func store(_ positions: [Position]) {
         for position in positions {
@@ -31,6 +33,8 @@ extension GroupCoordinator {
         /// The refused positions, whose metadata is too long, are not committed.
         case accepted(refused: [TopicPartition])
         case refused(MemberAnswer)
+        /// One partition is not committed, and the others are. A client reports its error for all of them.
+        case denied
     }
 
     package func commit(_ positions: [Position], member: Int, generation: Int) -> CommitAnswer {
@@ -39,13 +43,13 @@ extension GroupCoordinator {
             timeline.note(800, .commitRefused, Int64(member), Int64(generation))
             return .refused(answer)
         }
-        let (taken, refused) = split(positions)
+        let (taken, refused) = split(positions.filter { $0.partition != offsets.denied })
         offsets.store(taken)
         for position in taken {
             timeline.note(800, .commit, Int64(position.partition.partition), position.offset, Int64(member))
         }
         cluster?.witness?.committed(taken, transaction: 0)
-        return .accepted(refused: refused)
+        return positions.count > taken.count + refused.count ? .denied : .accepted(refused: refused)
     }
 
     /// Held until the transaction ends. Without the group's metadata, no commit is refused, whatever the group's state.
@@ -60,13 +64,13 @@ extension GroupCoordinator {
             timeline.note(800, .commitRefused, Int64(member), Int64(generation), Int64(transaction))
             return .refused(answer)
         }
-        let (taken, refused) = split(positions)
+        let (taken, refused) = split(positions.filter { $0.partition != offsets.denied })
         offsets.pending.append((transaction, taken))
         for position in taken {
             timeline.note(
                 800, .transactionalCommit, Int64(position.partition.partition), position.offset, Int64(transaction))
         }
-        return .accepted(refused: refused)
+        return positions.count > taken.count + refused.count ? .denied : .accepted(refused: refused)
     }
 
     /// Such a commit seems to come from a client that manages its partitions itself.
@@ -106,6 +110,12 @@ extension GroupCoordinator {
         return partitions.map { partition in
             offsets.stored.first { $0.partition == partition } ?? Position(partition, offset: Position.none)
         }
+    }
+
+    /// Denies commits of the partition for this long.
+    package func deny(_ partition: TopicPartition, for time: UInt64) {
+        offsets.denied = partition
+        timeline.after(time) { [weak self] in if self?.offsets.denied == partition { self?.offsets.denied = nil } }
     }
 
     /// The group begins with this committed offset in every partition.

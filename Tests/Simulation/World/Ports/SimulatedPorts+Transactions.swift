@@ -106,6 +106,7 @@ extension SimulatedPorts {
         case (.invalidState, _): return .abort(KafkaError("no transaction"))
         case (.done, .accepted(let refused)):
             return refused.isEmpty ? .done : .abort(KafkaError("metadata too long"))
+        case (.done, .denied): return .abort(KafkaError("denied"))
         case (.done, .refused(.rebalance)): return .retry(.unanswered)
         case (.done, .refused(let reason)): return .notAMember(KafkaError("\(reason)"))
         case (.done, nil): return .retry(.unanswered)

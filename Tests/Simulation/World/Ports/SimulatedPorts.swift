@@ -268,6 +268,7 @@ package final class SimulatedPorts: ShardPorts {
                     ? .accepted
                     : refused.count == positions.count ? .denied(KafkaError("refused")) : .partly(refused: refused)
                 tell(.commitEnded(number: number, answer))
+            case .denied: tell(.commitEnded(number: number, .denied(KafkaError("denied"))))
             case .refused(.rebalance): tell(.commitEnded(number: number, .retry(.unanswered)))
             case .refused: tell(.commitEnded(number: number, .refused(.unanswered)))
             }

@@ -63,6 +63,9 @@ extension Run {
             for host in instances[index].hosts { host.ports.loseReports() }
         case .upstream(let topic, let partition, let count, let time):
             openUpstreamTransaction(in: cluster.logs[topic][partition], records: count, for: time)
+        case .deny(let topic, let partition, let time):
+            verdict.trouble()
+            cluster.group.deny(cluster.partitions[topic][partition], for: time)
         case .grow(let later):
             cluster.group.grow(by: cluster.partitions[0].suffix(scenario.added))
             timeline.after(later) { [unowned self] in

@@ -34,6 +34,17 @@ extension Scenario {
         healsAfter = start + time
     }
 
+    mutating func denyCommits() {
+        var dice = Dice(seed: seed ^ 0xdec_0000)
+        for _ in 0..<dice.pick([0, 0, 0, 0, 0, 0, 0, 1, 2]) {
+            let time = dice.between(.milliseconds(300)...(.seconds(9)))
+            let denial = Fault.deny(
+                topic: dice.below(topics), partition: dice.below(partitions),
+                time: dice.between(.milliseconds(100)...(.seconds(5))))
+            faults.append((time, denial))
+        }
+    }
+
     /// Other reset rules would skip what such a partition holds before it is read for the first time.
     mutating func addPartitions() {
         var dice = Dice(seed: seed ^ 0xadd_0000)

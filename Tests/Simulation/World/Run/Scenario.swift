@@ -39,6 +39,8 @@ package enum Fault: Sendable {
     case lose(topic: Int, partition: Int, records: Int)
     /// The last partitions are added to the input, and that much later to the changelog.
     case grow(later: UInt64)
+    /// The group denies commits of a partition.
+    case deny(topic: Int, partition: Int, time: UInt64)
     /// A topic loses a partition for a moment, as an exactly-once instance has records for it in flight.
     case loseReports(instance: Int)
 }
@@ -203,6 +205,7 @@ package struct Scenario: Sendable {
             loseRecords()
             stopOutputs()
             addPartitions()
+            denyCommits()
             loseReports()
         }
         faults.sort { $0.time < $1.time }
