@@ -1,7 +1,16 @@
 #pragma once
 #include <microhttpd.h>
+#include <stddef.h>
 
 // Swift cannot call variadic functions: wrappers for those that the admin endpoint needs.
+
+/// Called for each path, and each name and value of a query. What follows an escaped NUL would be cut off, so that other
+/// text is taken for a known path.
+static inline size_t mhd_unescape(void *context, struct MHD_Connection *connection, char *text) {
+    size_t length = MHD_http_unescape(text);
+    for (size_t at = 0; at < length; at++) if (text[at] == 0) text[at] = 1;
+    return length;
+}
 
 /// A daemon without a thread, driven by `MHD_run`, that can suspend connections. It owns the listening socket.
 static inline struct MHD_Daemon *mhd_start(int listening, unsigned int connections,
@@ -14,6 +23,7 @@ static inline struct MHD_Daemon *mhd_start(int listening, unsigned int connectio
                             MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes,
                             MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                            MHD_OPTION_UNESCAPE_CALLBACK, mhd_unescape, NULL,
                             MHD_OPTION_NOTIFY_COMPLETED, completed, context,
                             MHD_OPTION_NOTIFY_CONNECTION, connection, context,
                             MHD_OPTION_END);

@@ -48,6 +48,11 @@ import Testing
         #expect(head.hasSuffix("\r\n\r\n"))
     }
 
+    @Test("A path with an escaped NUL is not that before the NUL", arguments: ["/metrics%00", "/healthz%00x"])
+    func escapedNul(_ path: String) throws {
+        #expect(try TestServer().ask("GET \(path)").hasPrefix("HTTP/1.1 404 "))
+    }
+
     @Test("Every answer carries the security headers", arguments: ["/metrics", "/nothing", "/config"])
     func security(_ path: String) throws {
         let answer = try TestServer().ask("GET \(path)")
@@ -94,7 +99,7 @@ import Testing
         "Logs can be queried by level, text and number of lines",
         arguments: [
             ("?level=warning", 2), ("?contains=ONE", 1), ("?limit=1", 1), ("?limit=0", 0),
-            ("?contains=%22count%22%3A2", 1), ("", 3),
+            ("?contains=%22count%22%3A2", 1), ("", 3), ("?contains=%00", 0), ("?contains=One%00Two", 0),
         ])
     func logs(_ query: String, _ lines: Int) throws {
         let test = try TestServer()
