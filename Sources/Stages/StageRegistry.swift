@@ -33,6 +33,9 @@ public struct StageRegistry: Sendable {
             if let problem = Self.problem(withName: name) { settings.report(problem) }
             let condition = settings.map("when", StageCondition.init)
             let budget = settings.optional("budget", .duration(.milliseconds(1) ... .seconds(3600)))
+            if budget != nil, entry.neverWaits {
+                settings.warn("budget", "has no effect: this stage never waits for anything")
+            }
             guard let make = entry.read(&settings) else {
                 if settings.problems.isEmpty { settings.report("the stage cannot be used with these settings") }
                 return nil
@@ -64,11 +67,18 @@ public struct StageEntry: Sendable {
     public typealias Build = @Sendable (StageResources) async throws -> any Stage
 
     public let name: String
+    /// Its stages are immediate, however they are configured.
+    let neverWaits: Bool
     package let read: @Sendable (inout SettingReader) -> Build?
 
     /// `read` asks for every setting it knows, has no side effects, and returns nil only after a problem.
     public init(_ name: String, read: @escaping @Sendable (inout SettingReader) -> Build?) {
+        self.init(name, neverWaits: false, read: read)
+    }
+
+    init(_ name: String, neverWaits: Bool, read: @escaping @Sendable (inout SettingReader) -> Build?) {
         self.name = name
+        self.neverWaits = neverWaits
         self.read = read
     }
 }

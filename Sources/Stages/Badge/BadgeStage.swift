@@ -42,7 +42,7 @@ package struct BadgeStage: CountingStage, ImmediateStage {
 }
 
 extension BadgeStage {
-    static let entry = StageEntry("badge") { settings in
+    static let entry = StageEntry("badge", neverWaits: true) { settings in
         let mode = settings.value("mode", .choice(Mode.self), default: .increment)
         return { _ in BadgeStage(mode: mode) }
     }

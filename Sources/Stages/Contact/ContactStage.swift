@@ -122,7 +122,7 @@ package final class ContactStage: ImmediateStage {
         _ field: JSONPointer, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
-        guard let node = content.node(at: field) else { return }
+        guard let node = content.node(at: field), isIncluded(node, content) else { return }
         let hasPlaceholder = content.hasPlaceholder(node)
         // The app's own words are not an identifier.
         guard hasPlaceholder || !content.isLocalized(node) else { return }
@@ -131,12 +131,11 @@ package final class ContactStage: ImmediateStage {
         rewrite(node, hasPlaceholder ? .placeholders : identifier, in: &content, context, &naming)
     }
 
-    /// Replaces a text, unless it is decrypted and such texts are excluded.
     private func rewrite(
         _ node: JSONNode, _ kind: ContactNaming.Text, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
-        guard isIncluded(node, content), content.document.hasText(node) else { return }
+        guard content.document.hasText(node) else { return }
         func isWritten(within capacity: Int) -> Bool {
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
                 var output = FormatOutput(memory)
@@ -187,7 +186,7 @@ extension NotificationContent {
 }
 
 extension ContactStage {
-    package static let entry = StageEntry("contact") { settings in
+    package static let entry = StageEntry("contact", neverWaits: true) { settings in
         var options = Options()
         let source = settings.value("source", .contactSource, default: .state)
         settings.contactSource = source

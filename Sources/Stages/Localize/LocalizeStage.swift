@@ -99,7 +99,7 @@ extension StageContext {
 }
 
 extension StageEntry {
-    static let localize = StageEntry("localize") { settings in
+    static let localize = StageEntry("localize", neverWaits: true) { settings in
         let folder = settings.required("catalog", .file)
         let defaultLocale = settings.value("default-locale", .locale, default: .english)
         let localeSources = settings.list("locale-from", .source, default: ValueSource.usualLocales)

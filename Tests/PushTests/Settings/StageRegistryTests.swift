@@ -46,6 +46,18 @@ struct StageRegistryTests {
         expect(said.withLock { $0 }, is: ["echo: hello"])
     }
 
+    @Test("A budget of a stage that never waits is warned of")
+    func budgets() {
+        var settings = SettingReader([
+            "stages": [
+                ["echo": ["word": "x", "budget": "1s"]], ["contact": ["budget": "1s"]], ["badge": ["budget": "1s"]],
+                ["localize": ["catalog": "c", "budget": "1s"]], ["decrypt": ["keys": "k", "budget": "1s"]],
+            ]
+        ])
+        expect(registry.read("stages", from: &settings).count, is: 5)
+        expect(settings.warnings.map(\.path), is: ["contact", "badge", "localize"].map { "stages.\($0).budget" })
+    }
+
     @Test("A stage is read by its name, with the settings that all stages share") func reads() async throws {
         var settings = SettingReader([
             "stages": [
