@@ -49,7 +49,7 @@ extension KafkaPorts {
         current.tag = entry
         current.isMeasured = begun % Self.measuredShare == 0
         begun += 1
-        message.fill(current.record, topic: sources[Int(message.topic)])
+        current.withRecord { message.fill($0, topic: sources[Int(message.topic)]) }
         turn = now
         lent = message
         let step = environment.chain.begin(

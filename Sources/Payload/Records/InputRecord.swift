@@ -70,7 +70,9 @@ public final class InputRecord: @unchecked Sendable {
     public var traceparent: UnsafeRawBufferPointer? { value(of: .traceparent) }
 
     /// In the form of the header `pushmill-source`.
-    package func appendSource(to text: inout [UInt8]) { text.append(lent.source) }
+    package func appendSource(to text: inout [UInt8]) {
+        text.append(lent.source.topic.prefixBytes, lent.source.partition, lent.source.offset)
+    }
 
     /// Parts of the source, read without retaining it.
     package var topicDigest: UInt64 { lent.source.topic.digest }
@@ -120,7 +122,13 @@ public final class InputRecord: @unchecked Sendable {
         _ source: Source, timestamp: Int64, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
         headers count: Int, header: (Int) -> RecordHeader?
     ) {
-        self.source = source
+        // Most records are of the same topic as the one before, which is then not retained anew.
+        if lent.source.topic === source.topic {
+            lent.source.partition = source.partition
+            lent.source.offset = source.offset
+        } else {
+            lent.source = source
+        }
         self.timestamp = timestamp
         self.key = key
         self.value = value
@@ -196,8 +204,8 @@ public final class SourceTopic: Sendable {
 /// The position of a record in the input.
 public struct Source: Sendable {
     public let topic: SourceTopic
-    public let partition: Int32
-    public let offset: Int64
+    public internal(set) var partition: Int32
+    public internal(set) var offset: Int64
 
     public init(topic: SourceTopic, partition: Int32, offset: Int64) {
         self.topic = topic

@@ -78,16 +78,16 @@ extension [UInt8] {
         append(upTo: DecimalText.capacity) { DecimalText.write(Int64(clamping: number), to: $0) }
     }
 
-    mutating func append(_ source: Source) {
-        let prefix = source.topic.prefixBytes
+    /// A source in parts: as a whole, its topic would be retained.
+    mutating func append(_ prefix: UnsafeRawBufferPointer, _ partition: Int32, _ offset: Int64) {
         append(upTo: prefix.count + 2 * DecimalText.capacity + 1) { start in
             if let name = prefix.baseAddress {
                 UnsafeMutableRawPointer(start).copyMemory(from: name, byteCount: prefix.count)
             }
             let start = start + prefix.count
-            let slash = DecimalText.write(Int64(source.partition), to: start)
+            let slash = DecimalText.write(Int64(partition), to: start)
             start[slash] = UInt8(ascii: "/")
-            return prefix.count + slash + 1 + DecimalText.write(source.offset, to: start + slash + 1)
+            return prefix.count + slash + 1 + DecimalText.write(offset, to: start + slash + 1)
         }
     }
 

@@ -30,14 +30,16 @@ extension Chain {
         guard case .clear = delivery.phase else { preconditionFailure("a delivery is cleared before it begins") }
         delivery.phase = .ended
         delivery.isCounted = isCounted
-        let record = delivery.record
         let latestTurn = taken.advanced(nanoseconds: deadlineNanoseconds)
         // A message whose turn comes too late has a deadline in the past, which `gate` sees.
         let deadline = now < latestTurn ? now.advanced(nanoseconds: deadlineNanoseconds) : latestTurn
-        if let verdict = read(delivery, record, deadline, wallClock: wallClock, count: hasCountingStage ? count : nil) {
-            return .ended(verdict)
+        return delivery.unownedRecord._withUnsafeGuaranteedRef { record in
+            let count = hasCountingStage ? count : nil
+            if let verdict = read(delivery, record, deadline, wallClock: wallClock, count: count) {
+                return .ended(verdict)
+            }
+            return begin(delivery, record, &delivery.content, now: now)
         }
-        return begin(delivery, record, &delivery.content, now: now)
     }
 
     /// Record and content are parameters besides the delivery, because each call that reads a member of a class copies

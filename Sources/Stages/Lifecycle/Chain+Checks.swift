@@ -82,15 +82,16 @@ extension Chain {
 
     private func publish(_ delivery: Delivery, _ content: NotificationContent, _ outcome: Outcome) -> Verdict {
         delivery.badgeOperation = content.badgeOperation
-        delivery.output.addHeaders(outcome, delivery, self)
+        delivery.unownedRecord._withUnsafeGuaranteedRef { record in
+            delivery.output.addHeaders(outcome, record, delivery, self)
+        }
         return Verdict(outcome)
     }
 }
 
 /// The headers of what is published.
 extension OutputRecord {
-    mutating func addHeaders(_ outcome: Outcome, _ delivery: Delivery, _ chain: Chain) {
-        let record = delivery.record
+    mutating func addHeaders(_ outcome: Outcome, _ record: InputRecord, _ delivery: Delivery, _ chain: Chain) {
         if record.has(.outcome) { remove(KnownHeader.outcome.name) }
         add(KnownHeader.outcome.name, value: outcome.name)
         replace(.source, of: record) { record.appendSource(to: &$0) }

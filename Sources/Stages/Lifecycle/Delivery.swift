@@ -46,6 +46,8 @@ public final class Delivery {
     }
 
     @exclusivity(unchecked) private var shown = Shown()
+    /// `record`, which the delivery keeps, without reference counting.
+    @exclusivity(unchecked) private(set) var unownedRecord: Unmanaged<InputRecord>
     private let shownOutput = UnsafeMutablePointer<OutputRecord>.allocate(capacity: 1)
     /// How the stages ended, in the order of the chain.
     @exclusivity(unchecked) public internal(set) var results: [StageResult] = []
@@ -73,12 +75,18 @@ public final class Delivery {
     /// The stage that runs or is next.
     @exclusivity(unchecked) var stageIndex = 0
 
-    public init() { shownOutput.initialize(to: OutputRecord()) }
+    public init() {
+        unownedRecord = .passUnretained(shown.record)
+        shownOutput.initialize(to: OutputRecord())
+    }
 
     deinit {
         shownOutput.deinitialize(count: 1)
         shownOutput.deallocate()
     }
+
+    /// Lends the record without retaining it, as each reading of `record` does.
+    public func withRecord<R>(_ body: (InputRecord) -> R) -> R { unownedRecord._withUnsafeGuaranteedRef(body) }
 
     /// Makes the delivery ready for another message. Not inlined for the same reason as `InputRecord.fill`.
     @inline(never)
@@ -86,7 +94,12 @@ public final class Delivery {
         if case .suspended = phase { preconditionFailure("a delivery is abandoned before it is cleared") }
         phase = .clear
         // A stage that is still running, or has kept its context, may still read the old record.
-        if isKnownUniquelyReferenced(&shown.record) { record.clear() } else { shown.record = InputRecord() }
+        if isKnownUniquelyReferenced(&shown.record) {
+            unownedRecord._withUnsafeGuaranteedRef { $0.clear() }
+        } else {
+            shown.record = InputRecord()
+            unownedRecord = .passUnretained(shown.record)
+        }
         if output.isLarge { output.clear() }
         if let event, event.isLarge { self.event = nil }
     }
