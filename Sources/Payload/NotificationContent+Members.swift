@@ -32,9 +32,9 @@ extension NotificationContent {
         return document.integer(of: node)
     }
 
-    /// Replaces a value by a text and leaves everything else.
+    /// Replaces a value by a text that is known to be UTF-8, and leaves everything else.
     package mutating func replace(_ node: JSONNode, by text: UnsafeBufferPointer<UInt8>) {
-        document.replace(node, by: document.append(text))
+        document.replace(node, by: document.append(text, isUTF8: true))
     }
 
     /// The member `aps.badge`, of whatever kind.
@@ -159,9 +159,10 @@ extension NotificationContent {
         set(text, to: value, isUTF8: true, .decrypted)
     }
 
-    /// Sets a text built from the app's own words, and marks it as localized; it may contain a decrypted text.
+    /// Sets a text built from the app's own words, which is known to be UTF-8, and marks it as localized; it may contain
+    /// a decrypted text.
     package mutating func setLocalized(_ text: AlertText, to value: Span<UInt8>, isDecrypted: Bool) {
-        set(text, to: value, isDecrypted ? [.localized, .decrypted] : .localized)
+        set(text, to: value, isUTF8: true, isDecrypted ? [.localized, .decrypted] : .localized)
     }
 
     /// Replaces a text by one made from it, and keeps its marks.
