@@ -30,6 +30,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     private var consumed: [Counter] = []
     private var taken: [Int] = []
     private(set) var hasJoined = false
+    /// Why the consumer cannot go on, such as a join that the group refused; nil once it has an assignment.
+    private(set) var consumerError: KafkaError?
     /// Partitions that were assigned, and neither revoked nor lost since.
     private var owned: Set<TopicPartition> = []
 
@@ -125,6 +127,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         switch event {
         case .assigned(let partitions):
             hasJoined = true
+            consumerError = nil
             owned.formUnion(partitions)
         case .revoked(let partitions): owned.subtract(partitions)
         // A dropped member loses everything, and gets an assignment, if only an empty one, when the group has it back.
@@ -146,7 +149,9 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             environment.log.warning(
                 "partitions have no owner: asking the group to rebalance",
                 environment.fields(partitions))
-        case .failed(let error): environment.log.error("cannot read the input", [.error(error)])
+        case .failed(let error):
+            consumerError = error
+            environment.log.error("cannot read the input", [.error(error)])
         case .memberIDChanged, .committed, .outOfLog, .range, .record: break
         }
     }

@@ -60,6 +60,8 @@ package struct ShardFigures: Sendable {
     // From the shard's Kafka clients.
     /// The group has given this member an assignment, if only an empty one, and has not dropped it since.
     package var hasJoined = false
+    /// What the consumer said last, if it has no assignment since.
+    var consumerError: String?
     /// This member has been joining for longer than a rebalance takes, and has no assignment yet.
     var isGroupLate = false
     /// False while brokers acknowledge nothing that was published, or complete no transaction step.
@@ -153,6 +155,7 @@ extension KafkaPorts {
 
     mutating func addClients(to figures: inout ShardFigures) {
         figures.hasJoined = hasJoined
+        figures.consumerError = consumerError?.description
         figures.isGroupLate = isGroupLate
         let isWaiting = awaitsAnswer || !figures.canPublish
         lettersHeldSince = figures.areLettersHeld ? lettersHeldSince ?? now : nil

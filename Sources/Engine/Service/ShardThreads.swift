@@ -97,8 +97,11 @@ package final class ShardThreads: Sendable {
     ) -> [(word: String, sentence: String)] {
         var reasons: [(word: String, sentence: String)] = []
         if isEnding { reasons.append(("ending", "the service is shutting down")) }
-        if figures.contains(where: { !$0.hasJoined || $0.isGroupLate }) {
-            reasons.append(("not-joined", "the group has not answered yet"))
+        let absent = figures.filter { !$0.hasJoined || $0.isGroupLate }
+        if !absent.isEmpty {
+            let error = absent.lazy.compactMap(\.consumerError).first
+            let sentence = error.map { "the group has not accepted this member: \($0)" }
+            reasons.append(("not-joined", sentence ?? "the group has not answered yet"))
         }
         if figures.contains(where: { !$0.isInitialized }) {
             reasons.append(("no-transactions", "the transactional id has not been taken over yet"))

@@ -41,6 +41,24 @@ struct MembershipTests {
         }
     }
 
+    @Test("Readiness says what the group refuses a member for, until the member has an assignment")
+    func refusal() throws {
+        var ports = try ports()
+        func sentence(_ event: ConsumerEvent) -> String? {
+            ports.consumer.sinks.group.events = [event]
+            _ = ports.takeEvents()
+            var figures = ShardFigures()
+            ports.addClients(to: &figures)
+            let reasons = ShardThreads.reasons(isEnding: false, [figures], contacts: nil, counts: true)
+            return reasons.first { $0.word == "not-joined" }?.sentence
+        }
+        expect(sentence(.unowned([])), is: "the group has not answered yet")
+        let refusal = KafkaError("no room")
+        expect(sentence(.failed(refusal)), is: "the group has not accepted this member: \(refusal)")
+        #expect(sentence(.assigned([])) == nil)
+        expect(sentence(.lost([])), is: "the group has not answered yet")
+    }
+
     @Test("A group that does not answer for longer than a rebalance takes is late")
     func late() throws {
         var ports = try ports()
