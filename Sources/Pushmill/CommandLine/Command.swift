@@ -26,9 +26,16 @@ struct CommandTable {
         } catch {
             let error = ProgramError(error)
             surroundings.console.error(error.description)
-            if case .usage = error { surroundings.console.error("'pushmill --help' lists the commands.") }
+            if case .usage = error { surroundings.console.error(hint(arguments)) }
             return error.exitCode
         }
+    }
+
+    private func hint(_ arguments: [String]) -> String {
+        guard let command = commands.first(where: { arguments.starts(with: $0.words) }) else {
+            return "'pushmill --help' lists the commands."
+        }
+        return "'pushmill \(command.name) --help' shows its options."
     }
 
     private func dispatch(_ arguments: [String], _ surroundings: Surroundings) async throws -> ExitCode {

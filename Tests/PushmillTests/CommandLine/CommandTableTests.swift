@@ -68,7 +68,9 @@ struct CommandTableTests {
         let terminal = Terminal()
         let code = await terminal.run(Self.table, line)
         expect(code, is: .usage)
-        expect(terminal.error, is: "pushmill: \(message)\n'pushmill --help' lists the commands.")
+        let command = ["config check", "apply"].first { line.hasPrefix("\($0) ") }
+        let hint = command.map { "'pushmill \($0) --help' shows its options." }
+        expect(terminal.error, is: "pushmill: \(message)\n\(hint ?? "'pushmill --help' lists the commands.")")
         expect(terminal.output, is: "")
     }
 
