@@ -14,6 +14,8 @@ final class RedriveJournal {
     private var known: Set<String> = []
     private var waiting: [UInt8] = []
     private var descriptor: Int32 = -1
+    /// The file ends with half a line, which says nothing.
+    private var hasHalfLine = false
     /// Two redrives at the same time would send each letter twice.
     private let lock: FileLock?
 
@@ -38,6 +40,7 @@ final class RedriveJournal {
         // A disk that was full may have left the beginning of the last line.
         let isBeginning = unreadable.bytes.allSatisfy { (0x20...0x7E).contains($0) }
         guard isBeginning, try !endsLine() else { throw notALetter(unreadable.number) }
+        hasHalfLine = true
     }
 
     /// False if it is not a letter's line.
@@ -90,23 +93,27 @@ final class RedriveJournal {
         if descriptor < 0 {
             descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw failure }
-            guard dropUnfinishedLine() else { throw failure }
+            guard endLastLine() else { throw failure }
         }
         let isWritten = waiting.withUnsafeBytes { writeAll($0, to: descriptor) }
         guard isWritten, fdatasync(descriptor) == 0 else { throw failure }
         waiting.removeAll()
     }
 
-    /// The next line would be taken for its end.
-    private func dropUnfinishedLine() -> Bool {
+    /// The next line would be taken for the end of one without a line feed; half a line is dropped.
+    private func endLastLine() -> Bool {
         var length = lseek(descriptor, 0, SEEK_END)
         var last: UInt8 = 0
         while length > 0 {
             guard pread(descriptor, &last, 1, length - 1) == 1 else { return false }
             if last == UInt8(ascii: "\n") { break }
+            guard hasHalfLine else {
+                waiting.insert(UInt8(ascii: "\n"), at: 0)
+                return true
+            }
             length -= 1
         }
-        return ftruncate(descriptor, length) == 0
+        return !hasHalfLine || ftruncate(descriptor, length) == 0
     }
 
     private var failure: ReplayError {
