@@ -17,11 +17,19 @@ struct ChangelogProgress {
     private(set) var rereadDue = Instant.never
     private var lastReread = Instant.past
     private var mayReread = true
+    /// An offset went back: the changelog has lost its last records, as by an unclean election. Until it is reread.
+    private(set) var isCut = false
 
-    /// Called for each record of this shard, in order. An offset that is skipped is somebody else's record.
-    mutating func answered(at offset: Int64, now: Instant) {
-        if let next, offset > next, mayReread { rereadDue = min(rereadDue, max(now, lastReread + Self.rereadsEvery)) }
-        next = offset < 0 ? nil : offset + 1
+    /// Called for each record of this shard, in order. An offset that is skipped is somebody else's record. True if the
+    /// changelog turns out to have lost records.
+    mutating func answered(at offset: Int64, now: Instant) -> Bool {
+        defer { next = offset < 0 ? nil : offset + 1 }
+        guard let next, offset >= 0, offset != next, mayReread else { return false }
+        rereadDue = min(rereadDue, max(now, lastReread + Self.rereadsEvery))
+        guard offset < next, !isCut else { return false }
+        forget()
+        isCut = true
+        return true
     }
 
     mutating func stored(_ record: RecordPosition) {
@@ -37,7 +45,7 @@ struct ChangelogProgress {
     /// The changelog was read: `last` is its last record, and `offset` is that of the next one.
     mutating func read(to last: RecordPosition?, next offset: Int64?, now: Instant) {
         end = last
-        if let offset { (next, rereadDue, lastReread) = (offset, .never, now) }
+        if let offset { (next, rereadDue, lastReread, isCut) = (offset, .never, now, false) }
     }
 
     /// The changelog must be read from its beginning, or was recreated.

@@ -21,8 +21,13 @@ struct ChangelogRestore {
         var isWhole = false
         /// Everything before this offset has been read, as of the last end event.
         var end: Int64?
-        /// The log is not the one that was read before: events from the former start are ignored.
+        /// The log is not the one that was read before, or has lost its last records: events from the former start are
+        /// ignored.
         var isAnew = false
+        /// The last record known of the log before; nil once its first record tells which of the two it is.
+        var former: RecordPosition?
+        /// The log is another one: the counts of the former one must be forgotten.
+        var mustForget = false
         /// It has a record of a version that this release does not know: reading stops, and it never becomes whole.
         var isNewer = false
         /// It has been reported that an open transaction precedes the end.
@@ -84,18 +89,27 @@ struct ChangelogRestore {
         return reading.filter { !$0.isNewer }.map { RecordPosition(partition: $0.number, offset: $0.next) }
     }
 
-    /// The log is not the one that was read before.
+    /// The log is not the one that was read before, or has lost its last records. Without a timestamp it counts as
+    /// another one.
     private mutating func beginAnew(_ index: Int) -> ShardNews {
         let former = reading[index]
+        let isTold = former.last.map { $0.timestamp >= 0 } ?? false
         reading[index] = Reading(
             partition: former.partition, number: former.number, secret: former.secret, next: Position.beginning,
-            isAnew: true)
+            isAnew: true, former: isTold ? former.last : nil, mustForget: !isTold)
         isChanged = true
         return .changelogAnew(partition: former.number)
     }
 
-    /// Partitions found to have another log since the last `takeStarts`: their counts must be forgotten.
+    /// Partitions that are read from their logs' beginning since the last `takeStarts`.
     var anew: [Int32] { reading.filter(\.isAnew).map(\.partition) }
+
+    /// Partitions that have another log than before: their counts must be forgotten before new rows are applied.
+    mutating func takeForgotten() -> [Int32] {
+        let forgotten = reading.filter(\.mustForget).map(\.partition)
+        for index in reading.indices { reading[index].mustForget = false }
+        return forgotten
+    }
 
     /// Returns news to report, if there is any.
     mutating func take(_ event: ChangelogEvent) -> ShardNews? {
@@ -108,6 +122,7 @@ struct ChangelogRestore {
             if let expected = reading[index].expected, offset <= expected.offset {
                 return beginAnew(index)
             }
+            if reading[index].former.take() != nil { reading[index].mustForget = true }
             if reading[index].expected == nil { reading[index].next = offset }
             (reading[index].isWhole, reading[index].end) = (isWhole, offset)
             guard !isWhole, !reading[index].isHeldUp else { return nil }
@@ -134,6 +149,10 @@ struct ChangelogRestore {
             {
                 return beginAnew(index)
             }
+        }
+        // What a cut log still has is not later than what was known of it; each record of a recreated one is.
+        if let former = reading[index].former.take(), !(0...former.timestamp).contains(position.timestamp) {
+            reading[index].mustForget = true
         }
         var problem: ShardNews?
         do throws(ChangelogRecord.Malformed) {

@@ -168,7 +168,9 @@ extension Shard where Ports: ~Copyable {
         switch report.failure {
         case nil:
             let now = now
-            if !settings.isTransactional { partitions[index].changelog.answered(at: report.offset, now: now) }
+            if !settings.isTransactional, partitions[index].changelog.answered(at: report.offset, now: now) {
+                ports.tell(.changelogAnew(partition: partitions[index].id.partition))
+            }
             let mayGoOn = withChanges(of: index) { $0.stored(sequence, at: report.offset, now: now) }
             if mayGoOn, let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
             if !settings.isTransactional { takeStored(of: index) }

@@ -15,7 +15,9 @@ extension Shard where Ports: ~Copyable {
             let last = partitions[index].counts?.value.beginRestore()
             let isWrong = PlantedFault.isPlanted(.countOfWrongPartition)
             let number = partitions[index].id.partition
-            restore.begin(index, number: isWrong ? number ^ 1 : number, secret, from: isWrong ? nil : last)
+            // All of a log that has lost records: the states that it lacks are written again.
+            let isWhole = isWrong || partitions[index].changelog.isCut
+            restore.begin(index, number: isWrong ? number ^ 1 : number, secret, from: isWhole ? nil : last)
         }
         if restore.isChanged {
             let starts = restore.takeStarts()
@@ -37,9 +39,9 @@ extension Shard where Ports: ~Copyable {
             if let told = restore.take(event) { news.append(told) }
         }
         for told in news { ports.tell(told) }
-        for index in restore.anew {
-            partitions[index].changelog.forget()
-            if partitions[index].counts?.value.restart() == false { failDisk(of: index) }
+        for index in restore.anew { partitions[index].changelog.forget() }
+        for index in restore.takeForgotten() where partitions[index].counts?.value.restart() == false {
+            failDisk(of: index)
         }
     }
 

@@ -171,7 +171,7 @@ final class Service: Sendable {
             .unreadableConfiguration(what)
         // Another start would not help.
         case _ where error.isDamage: .unreadableConfiguration(what)
-        case .unopened, .inUse, .sqlite, .damaged, .newerSchema: .internalFailure(what)
+        case .unopened, .inUse, .sqlite, .damaged, .ofAnother, .newerSchema: .internalFailure(what)
         }
     }
 

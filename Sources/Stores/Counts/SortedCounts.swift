@@ -63,7 +63,7 @@ final class SortedCounts {
         }
         guard found.elementsEqual(identity.utf8) else {
             let other = String(decoding: found, as: UTF8.self)
-            throw .damaged(path: path, what: "belongs to \(other), not to \(identity)")
+            throw .ofAnother(path: path, what: "belongs to \(other), not to \(identity)")
         }
         return (trailer, index)
     }

@@ -175,6 +175,8 @@ package enum StoreError: Error, Equatable {
     case unreadableLine(path: String, line: Int, what: String)
     /// What the file holds is not what was written there.
     case damaged(path: String, what: String)
+    /// A whole file that is not ours.
+    case ofAnother(path: String, what: String)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -191,6 +193,7 @@ extension StoreError: CustomStringConvertible {
                 + "one before it"
         case .unreadableLine(let path, let line, let what): "\(path):\(line): \(what)"
         case .damaged(let path, let what): "\(path): damaged: \(what)"
+        case .ofAnother(let path, let what): "\(path): \(what)"
         }
     }
 }
@@ -214,7 +217,7 @@ extension StoreError {
     /// The file will not recover: what it holds is not ours, or damaged.
     package var isDamage: Bool {
         switch self {
-        case .damaged, .newerSchema: true
+        case .damaged, .ofAnother, .newerSchema: true
         case .sqlite(_, let code, _, _):
             [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_MISMATCH, SQLITE_ERROR].contains(code & 0xff)
         case .inUse, .unopened, .unreadableLine: false

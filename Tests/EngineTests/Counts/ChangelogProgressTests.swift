@@ -11,9 +11,23 @@ struct ChangelogProgressTests {
 
     @Test("A record of somebody else between two of the shard's calls for another reading", arguments: [0, 7])
     mutating func others(first: Int64) {
-        progress.answered(at: first, now: now)
+        var isCut = progress.answered(at: first, now: now)
         expect(progress.rereadDue, is: .never)
-        progress.answered(at: first + 2, now: now)
+        isCut = progress.answered(at: first + 2, now: now) || isCut
         expect(progress.rereadDue, is: now)
+        #expect(!isCut && !progress.isCut)
+    }
+
+    @Test("An offset that goes back is told once, and calls for another reading of all")
+    mutating func cut() {
+        var told: [Bool] = []
+        // Brokers do not say the offset of a record that they already had.
+        for offset: Int64 in [7, 8, -1, 9, 5, 6, 4] { told.append(progress.answered(at: offset, now: now)) }
+        expect(told, is: [false, false, false, false, true, false, false])
+        #expect(progress.isCut && progress.rereadDue == now && progress.end == nil)
+        progress.read(to: nil, next: 9, now: now)
+        #expect(!progress.isCut && progress.rereadDue == .never)
+        let isCut = progress.answered(at: 3, now: now)
+        #expect(isCut)
     }
 }

@@ -164,6 +164,31 @@ struct ChangelogRestoreTests {
         expect(restore.anew, is: [])
     }
 
+    @Test(
+        "Of a log that ends too early, the first record tells whether it was cut or recreated",
+        arguments: [(3, false), (4, false), (5, true), (-1, true)] as [(Int64, Bool)])
+    func cut(timestamp: Int64, isAnother: Bool) {
+        var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
+        expect(restore.take(.end(partition: 3, offset: 6, isWhole: true)), is: .changelogAnew(partition: 3))
+        expect(restore.takeForgotten(), is: [])
+        _ = restore.takeStarts()
+        #expect(Self.take(&restore, 3, 0, "anna", "2 1", timestamp: timestamp) == nil)
+        #expect(Self.take(&restore, 3, 1, "bert", "2 1", timestamp: 5) == nil)
+        #expect(restore.take(.end(partition: 3, offset: 6, isWhole: true)) == nil)
+        expect(restore.takeForgotten(), is: isAnother ? [7] : [])
+        expect(restore.takeForgotten(), is: [])
+        expect(restore.reading[0].rows.count, is: 2)
+    }
+
+    @Test("An empty log is another one, and so is one whose last known record had no timestamp", arguments: [4, -1])
+    func empty(timestamp: Int64) {
+        var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: timestamp))
+        expect(restore.take(.end(partition: 3, offset: 0, isWhole: true)), is: .changelogAnew(partition: 3))
+        _ = restore.takeStarts()
+        #expect(restore.take(.end(partition: 3, offset: 0, isWhole: true)) == nil)
+        expect(restore.takeForgotten(), is: [7])
+    }
+
     @Test("A log that is recreated during its restore is not whole and has no rows")
     func anewWhileRead() {
         var restore = Self.reading(3)

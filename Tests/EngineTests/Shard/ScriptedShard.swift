@@ -12,6 +12,8 @@ final class ScriptedShard {
     let ports = ScriptedPorts()
     private var shard: Shard<ScriptedPorts>
     private var tail: [Int32: Int64] = [:]
+    /// The offset of the next record in each partition's changelog.
+    private var changelogEnds: [Int32: Int64] = [:]
 
     init(_ change: (inout ShardSettings) -> Void = { _ in }) {
         var settings = ShardSettings()
@@ -96,14 +98,15 @@ final class ScriptedShard {
         for (tag, _) in ports.takeSent() { ports.reports.append(OutputReport(tag: tag)) }
     }
 
-    /// Count changes that were sent are reported as stored, from this offset of each partition's changelog on: this
-    /// many of them, or all.
-    func acknowledgeChanges(_ count: Int = .max, at offset: Int64 = 0) {
-        var next: [Int32: Int64] = [:]
+    /// Count changes that were sent are reported as stored, from this offset of each partition's changelog on, or from
+    /// where the last ones ended: this many of them, or all.
+    func acknowledgeChanges(_ count: Int = .max, at offset: Int64? = nil) {
+        if let offset { changelogEnds = changelogEnds.mapValues { _ in offset } }
         for change in ports.takeSentChanges().prefix(count) {
             let partition = EntryTable.change(ofTag: change.tag)?.partition ?? 0
-            ports.reports.append(OutputReport(tag: change.tag, offset: next[partition, default: offset]))
-            next[partition, default: offset] += 1
+            let end = changelogEnds[partition, default: offset ?? 0]
+            ports.reports.append(OutputReport(tag: change.tag, offset: end))
+            changelogEnds[partition] = end + 1
         }
     }
 
@@ -189,7 +192,7 @@ extension ScriptedShard {
     }
 
     /// One message for each recipient, up to where its count is stored, from this offset of the changelog on.
-    func count(_ recipients: [String] = ["anna"], of partitions: Range<Int32> = 0..<1, at offset: Int64 = 0) {
+    func count(_ recipients: [String] = ["anna"], of partitions: Range<Int32> = 0..<1, at offset: Int64? = nil) {
         for partition in partitions { for recipient in recipients { deliver(of: partition, to: recipient) } }
         turn()
         acknowledge()

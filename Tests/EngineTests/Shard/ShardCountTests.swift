@@ -260,6 +260,29 @@ struct ShardCountTests {
         #expect(!shard.callsOfTurn().contains(.stop(partition)))
     }
 
+    @Test("If the changelog has lost its last records, the counts that it lacks are written again")
+    func cutSince() {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.count(["anna"], at: 0)
+        shard.count(["bert"], at: 1)
+        shard.count(["anna"], at: 2)
+        // The record of anna's second event is gone, and bert's third event takes its place.
+        shard.count(["bert"], at: 2)
+        #expect(shard.callsOfTurn().told.contains(.changelogAnew(partition: 0)))
+        let start = RecordPosition(partition: 0, offset: Position.beginning)
+        var calls = shard.callsOfTurn(after: .seconds(10))
+        for _ in 0..<3 { calls += shard.callsOfTurn() }
+        #expect(calls.contains(.replicate([start])))
+        shard.ports.replica = [
+            Shard.record(0, "anna", "1 0"), Shard.record(1, "bert", "1 1"), Shard.record(2, "bert", "2 3"),
+            Shard.end(3),
+        ]
+        let rewritten = shard.callsOfTurn()
+        #expect(rewritten.contains(.publishChange(key: "anna", value: "2 2", timestamp: shard.ports.wallClock)))
+        #expect(!rewritten.contains(.publishChange(key: "bert", value: "2 3", timestamp: shard.ports.wallClock)))
+    }
+
     @Test("A malformed changelog record is reported, and a recreated changelog is read from its beginning")
     func strange() {
         let shard = Shard.counting()

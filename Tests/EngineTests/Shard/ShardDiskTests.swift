@@ -27,13 +27,13 @@ struct ShardDiskTests {
         expect(disk.rows.count, is: before)
         shard.turn(after: .seconds(1))
         expect(disk.rows.values.map { $0 }, is: [CountState(count: 2, incarnation: 0, offset: 1)])
-        shard.count(["bert"], at: 1)
+        shard.count(["bert"])
         shard.ports.events = [.revoked([partition])]
         shard.turn()
         shard.acceptCommit()
         shard.turn()
         expect(disk.rows.count, is: 2)
-        expect(disk.position?.offset, is: 1)
+        expect(disk.position?.offset, is: 2)
     }
 
     @Test("A disk that cannot be read is reported, and counts are restored again")
