@@ -213,7 +213,10 @@ package final class Membership: GroupClient {
             isLossPending = !isStatic || isFenced
             return
         }
-        guard !owned.isEmpty else { return join() }
+        guard !owned.isEmpty else {
+            // The real client reports a fatal error, which wakes its thread: the member must be replaced.
+            return isFenced ? tell(.failed(KafkaError("fenced"))) : join()
+        }
         unanswered = .lost
         toldID = nil
         node.timeline.note(node.number, .lost, Int64(owned.count))
