@@ -40,6 +40,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case exposureUnbounded
     /// A producer that does not report all of its records is not replaced.
     case reportsAwaitedForEver
+    /// An owner goes on with a changelog that has lost its last records as if it had not.
+    case lostCountsUnnoticed
 
     #if PLANTED_FAULTS
         /// The fault of a run within `$planted.withValue`. Concurrent runs outside have none.

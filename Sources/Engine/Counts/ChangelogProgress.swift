@@ -17,16 +17,19 @@ struct ChangelogProgress {
     private(set) var rereadDue = Instant.never
     private var lastReread = Instant.past
     private var mayReread = true
-    /// An offset went back: the changelog has lost its last records, as by an unclean election. Until it is reread.
+    /// An offset went back: the changelog has lost its last records, as by an unclean election. Until it was read from
+    /// its beginning, and what it lacked is written again.
     private(set) var isCut = false
 
-    /// Called for each record of this shard, in order. An offset that is skipped is somebody else's record. True if the
-    /// changelog turns out to have lost records.
-    mutating func answered(at offset: Int64, now: Instant) -> Bool {
+    /// Called for each record of this shard, in order. An offset that is skipped is somebody else's record, or the
+    /// marker of a transaction. True if the changelog turns out to have lost records.
+    mutating func answered(at offset: Int64, isTransactional: Bool, now: Instant) -> Bool {
         defer { next = offset < 0 ? nil : offset + 1 }
-        guard let next, offset >= 0, offset != next, mayReread else { return false }
+        guard let next, offset >= 0, mayReread, offset < next || offset > next && !isTransactional else {
+            return false
+        }
         rereadDue = min(rereadDue, max(now, lastReread + Self.rereadsEvery))
-        guard offset < next, !isCut else { return false }
+        guard offset < next, !isCut, !PlantedFault.isPlanted(.lostCountsUnnoticed) else { return false }
         forget()
         isCut = true
         return true
@@ -45,8 +48,11 @@ struct ChangelogProgress {
     /// The changelog was read: `last` is its last record, and `offset` is that of the next one.
     mutating func read(to last: RecordPosition?, next offset: Int64?, now: Instant) {
         end = last
-        if let offset { (next, rereadDue, lastReread, isCut) = (offset, .never, now, false) }
+        if let offset { (next, rereadDue, lastReread) = (offset, .never, now) }
     }
+
+    /// The changelog has been read, and has what was written again.
+    mutating func completed() { if rereadDue == .never { isCut = false } }
 
     /// The changelog must be read from its beginning, or was recreated.
     mutating func forget() { (lastStored, end) = (nil, nil) }

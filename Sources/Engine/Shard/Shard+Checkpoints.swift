@@ -173,15 +173,18 @@ extension Shard where Ports: ~Copyable {
         // The changelog record that must precede a commit is dropped: a draining partition is left as the group has it.
         if !partitions[index].mayCommit { partitions[index].hasPosition = false }
         withChanges(of: index) { $0.removeAll() }
-        partitions[index].counts = nil
         partitions[index].gap = nil
         // At least once, what is done stays done: the group may have accepted a commit of it whose answer arrives in a
         // later epoch.
         if settings.isTransactional {
+            // The changelog may have lost what only memory knows: what was committed stays.
+            partitions[index].counts?.value.rollBack()
             partitions[index].rewind()
             // A transaction of unknown outcome may have committed more than the offset where the partition begins. If
             // it has not, the next owner begins there again.
             if settings.reset == .earliest { partitions[index].mustCommit = false }
+        } else {
+            partitions[index].counts = nil
         }
         guard partitions[index].state != .draining else { return }
         partitions[index].state = .asking(again: now + delay)
@@ -191,6 +194,7 @@ extension Shard where Ports: ~Copyable {
     mutating func failDisk(of index: Int32) {
         // An unreadable file is started from scratch.
         _ = partitions[index].counts?.value.restart()
+        partitions[index].counts = nil
         ports.tell(.diskFailed(partitions[index].id))
         restoreAgain(index, after: .seconds(1))
     }

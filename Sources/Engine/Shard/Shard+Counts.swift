@@ -160,6 +160,8 @@ extension Shard where Ports: ~Copyable {
     }
 
     mutating func handleChange(_ report: OutputReport<Ports.Output>, _ sequence: UInt32, of index: Int32) {
+        // It comes after all, and is not awaited any more.
+        guard changesUnanswered > 0 else { return }
         changesUnanswered -= 1
         guard index < partitions.count else { return }
         partitions[index].changesUnanswered -= 1
@@ -167,8 +169,8 @@ extension Shard where Ports: ~Copyable {
         guard partitions[index].changes[sequence] != nil else { return }
         switch report.failure {
         case nil:
-            let now = now
-            if !settings.isTransactional, partitions[index].changelog.answered(at: report.offset, now: now) {
+            let (isTransactional, now) = (settings.isTransactional, now)
+            if partitions[index].changelog.answered(at: report.offset, isTransactional: isTransactional, now: now) {
                 ports.tell(.changelogAnew(partition: partitions[index].id.partition))
             }
             let mayGoOn = withChanges(of: index) { $0.stored(sequence, at: report.offset, now: now) }
@@ -205,7 +207,9 @@ extension Shard where Ports: ~Copyable {
                 last = (change.state, change.timestamp)
                 done(change.state.offset, of: index)
             case .mark: break
-            case .rewrite: if partitions[index].needsCommit { isDirty = true }
+            case .rewrite:
+                if partitions[index].changes.rewrites == 0 { partitions[index].changelog.completed() }
+                if partitions[index].needsCommit { isDirty = true }
             }
         }
         if let last { writeLogMark(index, last.counted, timestamp: last.timestamp) }

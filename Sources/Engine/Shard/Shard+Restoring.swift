@@ -74,7 +74,8 @@ extension Shard where Ports: ~Copyable {
     /// Once everything taken from the partition is done, restores it again: wrong records behind right ones are
     /// corrected, because brokers would compact the log to the wrong ones.
     mutating func rereadChangelog(of index: Int32) {
-        guard partitions[index].isDrained, !restore.contains(index) else { return }
+        // What a transaction holds is not in the log before it is committed, and may be aborted.
+        guard partitions[index].isDrained, !partitions[index].isInTransaction, !restore.contains(index) else { return }
         partitions[index].state = .restoring
         restore.add(index)
     }
@@ -92,6 +93,7 @@ extension Shard where Ports: ~Copyable {
                 continue
             }
             partitions[index].changelog.read(to: reading.last, next: reading.end, now: now)
+            if partitions[index].changes.rewrites == 0 { partitions[index].changelog.completed() }
             restored(index)
         }
         ports.tell(.restored(whole.map(\.number), records: whole.reduce(0) { $0 + $1.count }))

@@ -11,23 +11,41 @@ struct ChangelogProgressTests {
 
     @Test("A record of somebody else between two of the shard's calls for another reading", arguments: [0, 7])
     mutating func others(first: Int64) {
-        var isCut = progress.answered(at: first, now: now)
+        var isCut = progress.answered(at: first, isTransactional: false, now: now)
         expect(progress.rereadDue, is: .never)
-        isCut = progress.answered(at: first + 2, now: now) || isCut
+        isCut = progress.answered(at: first + 2, isTransactional: false, now: now) || isCut
         expect(progress.rereadDue, is: now)
         #expect(!isCut && !progress.isCut)
+    }
+
+    @Test("What is between two records of transactions is a marker, but an offset that goes back tells of a cut")
+    mutating func markers() {
+        var told: [Bool] = []
+        for offset: Int64 in [0, 2, 6] {
+            told.append(progress.answered(at: offset, isTransactional: true, now: now))
+            expect(progress.rereadDue, is: .never)
+        }
+        told.append(progress.answered(at: 5, isTransactional: true, now: now))
+        expect(told, is: [false, false, false, true])
+        #expect(progress.isCut && progress.rereadDue == now)
     }
 
     @Test("An offset that goes back is told once, and calls for another reading of all")
     mutating func cut() {
         var told: [Bool] = []
         // Brokers do not say the offset of a record that they already had.
-        for offset: Int64 in [7, 8, -1, 9, 5, 6, 4] { told.append(progress.answered(at: offset, now: now)) }
+        for offset: Int64 in [7, 8, -1, 9, 5, 6, 4] {
+            told.append(progress.answered(at: offset, isTransactional: false, now: now))
+        }
         expect(told, is: [false, false, false, false, true, false, false])
         #expect(progress.isCut && progress.rereadDue == now && progress.end == nil)
+        progress.completed()
+        #expect(progress.isCut)
         progress.read(to: nil, next: 9, now: now)
-        #expect(!progress.isCut && progress.rereadDue == .never)
-        let isCut = progress.answered(at: 3, now: now)
+        #expect(progress.isCut && progress.rereadDue == .never)
+        progress.completed()
+        #expect(!progress.isCut)
+        let isCut = progress.answered(at: 3, isTransactional: false, now: now)
         #expect(isCut)
     }
 }

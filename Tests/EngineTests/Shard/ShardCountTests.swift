@@ -260,13 +260,17 @@ struct ShardCountTests {
         #expect(!shard.callsOfTurn().contains(.stop(partition)))
     }
 
-    @Test("If the changelog has lost its last records, the counts that it lacks are written again")
-    func cutSince() {
-        let shard = Shard.counting()
+    @Test(
+        "If the changelog has lost its last records, the counts that it lacks are written again",
+        arguments: [false, true])
+    func cutSince(isTransactional: Bool) {
+        let shard = Shard.counting { $0.isTransactional = isTransactional }
         shard.begin()
-        shard.count(["anna"], at: 0)
-        shard.count(["bert"], at: 1)
-        shard.count(["anna"], at: 2)
+        // Each of these is a transaction of its own.
+        for (offset, recipient) in ["anna", "bert", "anna"].enumerated() {
+            shard.count([recipient], at: Int64(offset))
+            shard.turn()
+        }
         // The record of anna's second event is gone, and bert's third event takes its place.
         shard.count(["bert"], at: 2)
         #expect(shard.callsOfTurn().told.contains(.changelogAnew(partition: 0)))

@@ -84,6 +84,26 @@ struct ShardTransactionCountTests {
         #expect(ending.contains(.transact(.commit)))
     }
 
+    @Test("Committed counts stay in memory when the producer fails: the changelog may have lost them")
+    func keptCounts() {
+        let shard = Shard.counting { $0.isTransactional = true }
+        shard.begin()
+        shard.count()
+        #expect(shard.callsOfTurn().contains(.transact(.commit)))
+        // The second count is not committed.
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.ports.hasProducerFailed = true
+        #expect(shard.callsOfTurn().contains(.replaceProducer))
+        shard.ports.events = [.committed([Shard.commit(1)])]
+        shard.ports.replica = [Shard.end(0)]
+        for _ in 0..<2 { shard.turn() }
+        shard.ports.messages = [ScriptedPorts.Message(offset: 1)]
+        #expect(shard.callsOfTurn().contains(.begin(offset: 1, count: 1, isCounted: false)))
+    }
+
     @Test("A lost partition with only a count in the open transaction aborts the transaction")
     func lostWithCount() {
         let shard = rewriting()

@@ -13,6 +13,9 @@ package final class PartitionLog {
         /// The transaction that it is part of; 0 for none.
         package let transaction: Int
         package let content: Content
+
+        /// The key of a changelog record.
+        var account: [UInt8]? { if case .change(let key, _) = content { key } else { nil } }
     }
 
     struct ProducerState {

@@ -10,6 +10,8 @@ package protocol PortsWitness: AnyObject {
     func dropped(_ event: Int32)
     /// Something happened after which events may be repeated.
     func troubled(_ what: String, by ports: SimulatedPorts)
+    /// A shard has noticed that a changelog is not the one it was.
+    func noticedLoss(ofCounts partition: Int32)
     /// The shard broke a promise to its ports.
     func broken(_ what: String, by ports: SimulatedPorts)
 }
@@ -316,6 +318,7 @@ package final class SimulatedPorts: ShardPorts {
         case .drainTooLong, .wasAway, .producerReplaced, .commitFailed, .leftUnfinished, .notLeftInTime, .diskFailed:
             witness.troubled("\(news)", by: self)
         case .ending: hasToldEnding = true
+        case .changelogAnew(let partition): witness.noticedLoss(ofCounts: partition)
         default: break
         }
     }

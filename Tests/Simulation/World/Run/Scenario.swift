@@ -47,8 +47,9 @@ package enum Fault: Sendable {
 
 /// What follows when everything is done. `madeAnew`: input logs are recreated, and more events come. `replaced`: the
 /// same while no instance runs, and the new logs outgrow the old ones. `forgotten`: no instance runs for so long that
-/// brokers forget the committed offsets.
-package enum Sequel: Sendable { case none, madeAnew, replaced, forgotten }
+/// brokers forget the committed offsets. `cutCounts`: brokers lose the last records of changelogs, and their owners,
+/// who know the counts, write more.
+package enum Sequel: Sendable { case none, madeAnew, replaced, forgotten, cutCounts }
 
 /// One run, derived entirely from a seed.
 package struct Scenario: Sendable {
@@ -214,7 +215,12 @@ package struct Scenario: Sendable {
         var forgets = Dice(seed: seed ^ 0xf0_46e7)
         guard settings.reset == .error || !forgets.chance(250) else { return sequel = .forgotten }
         // A recreated topic loses its committed offsets: other reset rules would skip what it holds.
-        guard settings.reset == .earliest else { return }
+        guard settings.reset == .earliest else {
+            // A cut log is told from a recreated one by the clocks of its writers.
+            let areClocksRight = !faults.contains { if case .clock = $0.fault { true } else { false } }
+            var cuts = Dice(seed: seed ^ 0xc07_c0075)
+            return sequel = areClocksRight && cuts.chance(700) ? .cutCounts : .none
+        }
         var other = Dice(seed: seed ^ 0x5e9_0e1)
         sequel = other.chance(500) ? .replaced : .madeAnew
     }
