@@ -28,8 +28,9 @@ struct ChangelogProgress {
         guard let next, offset >= 0, mayReread, offset < next || offset > next && !isTransactional else {
             return false
         }
+        if PlantedFault.isPlanted(.lostCountsUnnoticed), offset < next { return false }
         rereadDue = min(rereadDue, max(now, lastReread + Self.rereadsEvery))
-        guard offset < next, !isCut, !PlantedFault.isPlanted(.lostCountsUnnoticed) else { return false }
+        guard offset < next, !isCut else { return false }
         forget()
         isCut = true
         return true

@@ -53,4 +53,11 @@ extension Scenario {
         let time = dice.between(.milliseconds(300)...(.seconds(8)))
         faults.append((time, .grow(later: dice.pick([0, dice.between(.milliseconds(1)...(.seconds(4)))]))))
     }
+
+    mutating func cutCounts() {
+        var dice = Dice(seed: seed ^ 0xc07_c0075)
+        // A cut log is told from a recreated one by the clocks of its writers.
+        let hasWrongClocks = faults.contains { if case .clock = $0.fault { true } else { false } }
+        if sequel == .none, late > 0, !hasWrongClocks, dice.chance(400) { sequel = .cutCounts }
+    }
 }

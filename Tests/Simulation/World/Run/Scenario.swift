@@ -114,6 +114,7 @@ package struct Scenario: Sendable {
         makeEvents(events, &dice)
         refuseLetters()
         makeFaults(count, &dice)
+        cutCounts()
         guard count > 0 else {
             switches.failures = 0
             return
@@ -215,12 +216,7 @@ package struct Scenario: Sendable {
         var forgets = Dice(seed: seed ^ 0xf0_46e7)
         guard settings.reset == .error || !forgets.chance(250) else { return sequel = .forgotten }
         // A recreated topic loses its committed offsets: other reset rules would skip what it holds.
-        guard settings.reset == .earliest else {
-            // A cut log is told from a recreated one by the clocks of its writers.
-            let areClocksRight = !faults.contains { if case .clock = $0.fault { true } else { false } }
-            var cuts = Dice(seed: seed ^ 0xc07_c0075)
-            return sequel = areClocksRight && cuts.chance(700) ? .cutCounts : .none
-        }
+        guard settings.reset == .earliest else { return }
         var other = Dice(seed: seed ^ 0x5e9_0e1)
         sequel = other.chance(500) ? .replaced : .madeAnew
     }
