@@ -35,8 +35,3 @@ static inline uint16_t pushmill_stops(const void *text) {
     // As a signed number, a byte from 0x80 up is below the space too.
     return pushmill_bits((pushmill_block)(((signs)bytes < ' ') | (bytes == '"') | (bytes == '\\')));
 }
-
-/// A bit for each of sixteen bytes that is outside ASCII.
-static inline uint16_t pushmill_highs(const void *text) {
-    return pushmill_bits((pushmill_block)(pushmill_load(text) >= 0x80));
-}

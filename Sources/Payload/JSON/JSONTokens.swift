@@ -112,23 +112,17 @@ struct JSONTokens {
     }
 }
 
-/// Checks sixteen bytes at once. The functions return how many leading bytes qualify. If all do (16), the next block is
-/// checked without waiting for a bit count.
+/// Checks sixteen bytes at once.
 enum TextBlock {
     static let count = 16
 
-    /// Plain: ASCII, no control character, no quote, no backslash. If the text is known to be UTF-8, bytes beyond ASCII
-    /// are plain too.
+    /// How many leading bytes are plain: ASCII, no control character, no quote, no backslash. If the text is known to be
+    /// UTF-8, bytes beyond ASCII are plain too. If all are (16), the next block is checked without waiting for a bit count.
     @inline(__always)
     static func plainPrefix(_ bytes: UnsafePointer<UInt8>, isUTF8: Bool = false) -> Int {
-        prefix(isUTF8 ? pushmill_escapes(bytes) : pushmill_stops(bytes))
+        let stops = isUTF8 ? pushmill_escapes(bytes) : pushmill_stops(bytes)
+        return stops == 0 ? count : stops.trailingZeroBitCount
     }
-
-    @inline(__always)
-    static func asciiPrefix(_ bytes: UnsafePointer<UInt8>) -> Int { prefix(pushmill_highs(bytes)) }
-
-    @inline(__always)
-    private static func prefix(_ stops: UInt16) -> Int { stops == 0 ? count : stops.trailingZeroBitCount }
 }
 
 /// UTF-8 as the Unicode standard defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
@@ -155,24 +149,6 @@ package enum UTF8Scalar {
 
     /// True for well-formed UTF-8 from beginning to end.
     package static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
-        var index = 0
-        while index < bytes.count {
-            if bytes.count &- index >= TextBlock.count {
-                let ascii = TextBlock.asciiPrefix(base + index)
-                index &+= ascii
-                if ascii == TextBlock.count { continue }
-            } else if base[index] < 0x80 {
-                index &+= 1
-                continue
-            }
-            // Characters beyond ASCII come in runs.
-            repeat {
-                let length = length(base + index, available: bytes.count - index)
-                guard length > 0 else { return false }
-                index &+= length
-            } while index < bytes.count && base[index] >= 0x80
-        }
-        return true
+        (try? UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span)) != nil
     }
 }
