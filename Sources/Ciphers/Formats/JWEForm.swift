@@ -100,7 +100,7 @@ extension JWEForm {
 
     func key(_ ring: KeyRing, _ choose: KeyChoice, mayNameKey: Bool) throws(DecryptFailure) -> DecryptionKey {
         guard mayNameKey, let name = header.keyName else { return try choose(need, ring) }
-        guard let key = ring.key(named: name, for: need) else { throw .noKey }
+        guard let key = name.withUnsafeBytes({ ring.key(named: $0, for: need) }) else { throw .noKey }
         return key
     }
 

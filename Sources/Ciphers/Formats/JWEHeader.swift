@@ -56,7 +56,7 @@ final class JWEHeader {
     let algorithmName: String
     let encryption: JWEEncryption
     let isDeflated: Bool
-    let keyName: KeyName?
+    let keyName: [UInt8]?
     let agreement: Agreement?
     /// Nonce and tag of the wrapped key, which `A256GCMKW` puts into the header.
     let wrapping: (nonce: [UInt8], tag: [UInt8])?
@@ -88,7 +88,7 @@ final class JWEHeader {
         case "DEF"?: isDeflated = true
         default: throw .unsupported
         }
-        keyName = try members.text("kid").map { KeyName(Array($0.utf8)) }
+        keyName = try members.text("kid").map { Array($0.utf8) }
         agreement = if case .agreement = algorithm { try members.agreement() } else { nil }
         wrapping = algorithm == .gcmWrap ? try members.wrapping() : nil
     }

@@ -34,14 +34,16 @@ package final class KeyRing: Sendable {
         var slots = [Int](repeating: 0, count: 2 << (Int.bitWidth - keys.count.leadingZeroBitCount))
         for (position, key) in keys.enumerated() {
             guard let name = key.nameBytes else { continue }
-            var slot = Self.slot(KeyName(name).hash, among: slots.count)
+            var slot = name.withUnsafeBytes { Self.slot(of: $0, among: slots.count) }
             while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
             slots[slot] = position + 1
         }
         self.slots = slots
     }
 
-    private static func slot(_ hash: UInt64, among count: Int) -> Int { Int(truncatingIfNeeded: hash) & (count - 1) }
+    private static func slot(of name: UnsafeRawBufferPointer, among count: Int) -> Int {
+        Int(truncatingIfNeeded: ByteHash.hash(name)) & (count - 1)
+    }
 
     func hasSameKeys(as other: KeyRing) -> Bool {
         keys.elementsEqual(other.keys) { key, other in
@@ -57,32 +59,13 @@ package final class KeyRing: Sendable {
 
     /// The first key of this name that fits.
     package func key(named name: UnsafeRawBufferPointer, for need: KeyNeed) -> DecryptionKey? {
-        key(named: name, ByteHash.hash(name), for: need)
-    }
-
-    func key(named name: KeyName, for need: KeyNeed) -> DecryptionKey? {
-        name.bytes.withUnsafeBytes { key(named: $0, name.hash, for: need) }
-    }
-
-    private func key(named name: UnsafeRawBufferPointer, _ hash: UInt64, for need: KeyNeed) -> DecryptionKey? {
-        var slot = Self.slot(hash, among: slots.count)
+        var slot = Self.slot(of: name, among: slots.count)
         while slots[slot] != 0 {
             let key = keys[slots[slot] - 1]
             if need.fits(key), key.isNamed(name) { return key }
             slot = (slot + 1) & (slots.count - 1)
         }
         return nil
-    }
-}
-
-/// A key name that is looked up repeatedly, with its hash.
-struct KeyName {
-    let bytes: [UInt8]
-    let hash: UInt64
-
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-        hash = bytes.withUnsafeBytes(ByteHash.hash)
     }
 }
 
