@@ -110,7 +110,7 @@ package struct Decryptor: Sendable {
                 UnsafeMutableRawBufferPointer(start: derived, count: known.count).copyMemory(from: known.bytes)
             }
         } else {
-            try derivation.derive(key.secret, salt: form.salt, into: derived, scratch)
+            try derivation.derive(key.secret, salt: form.salt, into: derived)
         }
         return .text(try form.open(derived, &scratch), isAuthenticated: false)
     }

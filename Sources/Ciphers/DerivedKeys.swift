@@ -65,7 +65,7 @@ package struct Derivation: Sendable {
     func compute() throws(DecryptFailure) -> SecretBytes {
         try SecretBytes(count: PassphraseDerivation.count) { (output) throws(DecryptFailure) in
             guard let start = output.baseAddress else { return }
-            try PassphraseDerivation.iterate(iterations, passphrase.secret, salt, into: start)
+            try PassphraseDerivation.iterated(iterations).derive(passphrase.secret, salt: salt, into: start)
         }
     }
 }

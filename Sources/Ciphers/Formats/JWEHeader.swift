@@ -110,13 +110,16 @@ extension JWEHeader.Agreement {
             information += bigEndian(part.count) + part
         }
         information += bigEndian(count * 8)
-        let hash = scratch.digests.sha256
-        for (round, start) in stride(from: 0, to: count, by: hash.count).enumerated() {
-            try hash.begin()
-            try hash.add(bigEndian(round + 1))
-            try hash.add(UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount))
-            try hash.add(information)
-            try hash.end(into: output + start)
+        for (round, start) in stride(from: 0, to: count, by: ContentHash.count).enumerated() {
+            var input = bigEndian(round + 1)
+            defer { input.wipe() }
+            // An array that grows would leave the secret in its old memory.
+            input.reserveCapacity(input.count + EllipticKey.secretCount + information.count)
+            input += UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount)
+            input += information
+            try input.span.withUnsafeBytes { (input) throws(DecryptFailure) in
+                try ContentHash.hash(input, into: output + start)
+            }
         }
         return CipherKey(UnsafeRawBufferPointer(start: output, count: count))
     }

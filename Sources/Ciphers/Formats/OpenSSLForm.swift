@@ -69,45 +69,30 @@ package enum PassphraseDerivation: Sendable, Equatable {
         }
     }
 
-    /// Writes at least `count` bytes; `output` must have room for 64.
+    /// Writes `count` bytes.
     func derive(
-        _ passphrase: SecretBytes, salt: UInt64, into output: UnsafeMutableRawPointer,
-        _ scratch: borrowing DecryptScratch
+        _ passphrase: SecretBytes, salt: UInt64, into output: UnsafeMutableRawPointer
     ) throws(DecryptFailure) {
-        switch self {
-        case .md5: try Self.chain(scratch.digests.md5, passphrase, salt, output)
-        case .sha256: try Self.chain(scratch.digests.sha256, passphrase, salt, output)
-        case .iterated(let iterations): try Self.iterate(iterations, passphrase, salt, into: output)
-        }
-    }
-
-    static func iterate(
-        _ iterations: Int, _ passphrase: SecretBytes, _ salt: UInt64, into output: UnsafeMutableRawPointer
-    ) throws(DecryptFailure) {
+        let output = output.assumingMemoryBound(to: UInt8.self)
+        let length = Int32(passphrase.count)
         let status = withUnsafeBytes(of: salt) { salt in
             withExtendedLifetime(passphrase) {
-                PKCS5_PBKDF2_HMAC(
-                    passphrase.bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(passphrase.count),
-                    salt.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(salt.count),
-                    Int32(clamping: iterations), EVP_sha256(), Int32(count),
-                    output.assumingMemoryBound(to: UInt8.self))
+                let salt = salt.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                let text = passphrase.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                if case .iterated(let iterations) = self {
+                    return PKCS5_PBKDF2_HMAC(
+                        UnsafeRawPointer(text)?.assumingMemoryBound(to: CChar.self), length, salt,
+                        Int32(Self.saltCount), Int32(clamping: iterations), EVP_sha256(), Int32(Self.count), output)
+                }
+                return EVP_BytesToKey(
+                    EVP_aes_256_cbc(), self == .md5 ? Self.md5Hash : Self.sha256Hash, salt, text, length, 1,
+                    output, output + Self.keyCount)
             }
         }
         try check(status)
     }
 
-    /// Each hash is over the one before it, the passphrase and the salt.
-    private static func chain(
-        _ hash: DigestContext, _ passphrase: SecretBytes, _ salt: UInt64, _ output: UnsafeMutableRawPointer
-    ) throws(DecryptFailure) {
-        for start in stride(from: 0, to: count, by: hash.count) {
-            try hash.begin()
-            if start > 0 {
-                try hash.add(UnsafeRawBufferPointer(start: output + start - hash.count, count: hash.count))
-            }
-            try withExtendedLifetime(passphrase) { () throws(DecryptFailure) in try hash.add(passphrase.bytes) }
-            try withUnsafeBytes(of: salt) { (salt) throws(DecryptFailure) in try hash.add(salt) }
-            try hash.end(into: output + start)
-        }
-    }
+    // Fetched once because a fetch takes locks; immutable and kept for the life of the process.
+    nonisolated(unsafe) private static let md5Hash = EVP_MD_fetch(nil, "MD5", nil)
+    nonisolated(unsafe) private static let sha256Hash = EVP_MD_fetch(nil, "SHA256", nil)
 }

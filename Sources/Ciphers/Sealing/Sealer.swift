@@ -70,7 +70,7 @@ package struct Sealer {
         let salt = try context.random(PassphraseDerivation.saltCount)
         let number = salt.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
         let room = context.scratch.secrets[.contentKey]
-        try choices.derivation.derive(key.secret, salt: number, into: room, context.scratch)
+        try choices.derivation.derive(key.secret, salt: number, into: room)
         let derived = Array(UnsafeRawBufferPointer(start: room, count: PassphraseDerivation.count))
         let blocks = try context.encrypt(
             Cipher.aes256CBC.algorithm, key: Array(derived[..<PassphraseDerivation.keyCount]),

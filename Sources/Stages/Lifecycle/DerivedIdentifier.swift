@@ -57,7 +57,7 @@ enum CollapseIdentifier {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32 + limit) { scratch in
             // Hashing fails only if memory runs out; then the hash is all zeros.
             scratch.initialize(repeating: 0)
-            ContentHash.hash(identifier, into: scratch.baseAddress)
+            if let base = scratch.baseAddress { try? ContentHash.hash(identifier, into: base) }
             for byte in 0..<32 {
                 let start = 32 + byte * 2
                 writeHex(UInt64(scratch[byte]), to: scratch, start..<start + 2)

@@ -165,7 +165,7 @@ extension SealingContext {
     fileprivate func derived(_ passphrase: [UInt8], _ salt: [UInt8]) throws -> [UInt8] {
         let room = scratch.secrets[.contentKey]
         let number = salt.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
-        try PassphraseDerivation.sha256.derive(SecretBytes(passphrase), salt: number, into: room, scratch)
+        try PassphraseDerivation.sha256.derive(SecretBytes(passphrase), salt: number, into: room)
         return Array(UnsafeRawBufferPointer(start: room, count: PassphraseDerivation.count))
     }
 }
