@@ -76,90 +76,47 @@ int32_t pushmill_icu_plural_category(const struct pushmill_icu_plural_rules *rul
 
 // Numbers
 
-static UNumberFormat *format_of(const struct pushmill_icu_number_format *format) { return (UNumberFormat *)format; }
-
-struct pushmill_icu_number_format *pushmill_icu_number_format_open(const char *locale, int32_t *status) {
-    UErrorCode code = *status;
-    UErrorCode found = U_ZERO_ERROR;
-    ures_close(ures_open(NULL, locale, &found));
-    const char *known = found == U_USING_DEFAULT_WARNING ? "root" : locale;
-    UNumberFormat *format = unum_open(UNUM_DECIMAL, NULL, 0, known, NULL, &code);
-    *status = code;
-    return (struct pushmill_icu_number_format *)format;
-}
-
-void pushmill_icu_number_format_close(struct pushmill_icu_number_format *format) { unum_close(format_of(format)); }
-
-int32_t pushmill_icu_last_group(const struct pushmill_icu_number_format *format) {
-    return unum_getAttribute(format_of(format), UNUM_GROUPING_SIZE);
-}
-
-int32_t pushmill_icu_other_groups(const struct pushmill_icu_number_format *format) {
-    return unum_getAttribute(format_of(format), UNUM_SECONDARY_GROUPING_SIZE);
-}
-
-int32_t pushmill_icu_minimum_grouping(struct pushmill_icu_number_format *format, int32_t group, int32_t *status) {
-    UErrorCode code = *status;
-    unum_setAttribute(format_of(format), UNUM_MINIMUM_GROUPING_DIGITS, UNUM_MINIMUM_GROUPING_DIGITS_AUTO);
+/// How many digits must precede the first separator for `format` to write one.
+static int32_t minimum_grouping(UNumberFormat *format, int32_t group, UErrorCode *status) {
+    unum_setAttribute(format, UNUM_MINIMUM_GROUPING_DIGITS, UNUM_MINIMUM_GROUPING_DIGITS_AUTO);
     int64_t number = 1;
     for (int32_t digits = 0; digits < group; digits++) number *= 10;
-    int32_t found = 1;
     for (int32_t least = 1; least < 4; least++, number *= 10) {
         UChar text[pushmill_icu_text_capacity];
         UFieldPosition separator = {UNUM_GROUPING_SEPARATOR_FIELD, 0, 0};
-        unum_formatInt64(format_of(format), number, text, pushmill_icu_text_capacity, &separator, &code);
-        if (separator.endIndex > 0) {
-            found = least;
-            break;
-        }
+        unum_formatInt64(format, number, text, pushmill_icu_text_capacity, &separator, status);
+        if (separator.endIndex > 0) return least;
     }
-    *status = code;
-    return found;
+    return 1;
 }
 
-/// Writes what ICU gave.
-static int32_t write(const UChar *text, int32_t length, UErrorCode code, char *utf8, int32_t *status) {
-    int32_t count = 0;
-    if (U_SUCCESS(code)) u_strToUTF8(utf8, pushmill_icu_text_capacity, &count, text, length, &code);
-    *status = code;
-    return U_SUCCESS(code) ? count : 0;
-}
-
-static int32_t write_symbol(
-    const struct pushmill_icu_number_format *format, UNumberFormatSymbol symbol, char *utf8, int32_t *status
-) {
-    UErrorCode code = *status;
-    UChar text[pushmill_icu_text_capacity];
-    int32_t length = unum_getSymbol(format_of(format), symbol, text, pushmill_icu_text_capacity, &code);
-    return write(text, length, code, utf8, status);
-}
-
-static int32_t write_affix(
-    const struct pushmill_icu_number_format *format, UNumberFormatTextAttribute affix, char *utf8, int32_t *status
-) {
-    UErrorCode code = *status;
-    UChar text[pushmill_icu_text_capacity];
-    int32_t length = unum_getTextAttribute(format_of(format), affix, text, pushmill_icu_text_capacity, &code);
-    return write(text, length, code, utf8, status);
-}
-
-int32_t pushmill_icu_write_symbol(
-    const struct pushmill_icu_number_format *format, enum pushmill_icu_symbol symbol, char *utf8, int32_t *status
-) {
-    switch (symbol) {
-    case pushmill_icu_decimal_separator: return write_symbol(format, UNUM_DECIMAL_SEPARATOR_SYMBOL, utf8, status);
-    case pushmill_icu_group_separator: return write_symbol(format, UNUM_GROUPING_SEPARATOR_SYMBOL, utf8, status);
-    case pushmill_icu_plus: return write_symbol(format, UNUM_PLUS_SIGN_SYMBOL, utf8, status);
-    case pushmill_icu_negative_prefix: return write_affix(format, UNUM_NEGATIVE_PREFIX, utf8, status);
-    case pushmill_icu_negative_suffix: return write_affix(format, UNUM_NEGATIVE_SUFFIX, utf8, status);
+int32_t pushmill_icu_read_numbers(const char *locale, struct pushmill_icu_numbers *numbers) {
+    static const UNumberFormatSymbol symbols[] = {
+        UNUM_ZERO_DIGIT_SYMBOL, UNUM_ONE_DIGIT_SYMBOL, UNUM_TWO_DIGIT_SYMBOL, UNUM_THREE_DIGIT_SYMBOL,
+        UNUM_FOUR_DIGIT_SYMBOL, UNUM_FIVE_DIGIT_SYMBOL, UNUM_SIX_DIGIT_SYMBOL, UNUM_SEVEN_DIGIT_SYMBOL,
+        UNUM_EIGHT_DIGIT_SYMBOL, UNUM_NINE_DIGIT_SYMBOL, UNUM_DECIMAL_SEPARATOR_SYMBOL, UNUM_GROUPING_SEPARATOR_SYMBOL,
+        UNUM_PLUS_SIGN_SYMBOL,
+    };
+    enum { capacity = pushmill_icu_text_capacity, affixes = sizeof symbols / sizeof *symbols };
+    UErrorCode found = U_ZERO_ERROR;
+    ures_close(ures_open(NULL, locale, &found));
+    UErrorCode status = U_ZERO_ERROR;
+    const char *known = found == U_USING_DEFAULT_WARNING ? "root" : locale;
+    UNumberFormat *format = unum_open(UNUM_DECIMAL, NULL, 0, known, NULL, &status);
+    if (U_FAILURE(status)) return status;
+    for (int i = 0; i < affixes + 2; i++) {
+        UChar text[capacity];
+        int32_t length;
+        if (i < affixes) length = unum_getSymbol(format, symbols[i], text, capacity, &status);
+        else length = unum_getTextAttribute(format, UNUM_NEGATIVE_PREFIX + i - affixes, text, capacity, &status);
+        // The last byte stays zero.
+        u_strToUTF8(numbers->texts[i], capacity - 1, NULL, text, length, &status);
     }
-}
-
-int32_t pushmill_icu_write_digit(
-    const struct pushmill_icu_number_format *format, int32_t number, char *utf8, int32_t *status
-) {
-    UNumberFormatSymbol digit = number == 0 ? UNUM_ZERO_DIGIT_SYMBOL : UNUM_ONE_DIGIT_SYMBOL + number - 1;
-    return write_symbol(format, digit, utf8, status);
+    numbers->last_group = unum_getAttribute(format, UNUM_GROUPING_SIZE);
+    numbers->other_groups = unum_getAttribute(format, UNUM_SECONDARY_GROUPING_SIZE);
+    numbers->minimum_grouping = minimum_grouping(format, numbers->last_group, &status);
+    unum_close(format);
+    return status;
 }
 
 // Text direction

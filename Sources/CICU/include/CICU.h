@@ -34,35 +34,22 @@ int32_t pushmill_icu_plural_category(const struct pushmill_icu_plural_rules *rul
 
 // Numbers
 
-struct pushmill_icu_number_format;
-
-/// For a language that ICU does not know, ICU would use the locale of the process's environment; root is used instead.
-struct pushmill_icu_number_format *pushmill_icu_number_format_open(const char *locale, int32_t *status);
-
-void pushmill_icu_number_format_close(struct pushmill_icu_number_format *format);
-
-/// How many digits the last group has; 0 if there are no groups.
-int32_t pushmill_icu_last_group(const struct pushmill_icu_number_format *format);
-
-/// How many digits the groups before it have; 0 for as many.
-int32_t pushmill_icu_other_groups(const struct pushmill_icu_number_format *format);
-
-/// How many digits must precede the first separator for there to be one: Spanish groups 12345, but not 1234.
-int32_t pushmill_icu_minimum_grouping(struct pushmill_icu_number_format *format, int32_t group, int32_t *status);
-
-enum pushmill_icu_symbol {
-    pushmill_icu_decimal_separator,
-    pushmill_icu_group_separator,
-    pushmill_icu_plus,
-    pushmill_icu_negative_prefix,
-    pushmill_icu_negative_suffix,
+/// How a locale writes numbers.
+struct pushmill_icu_numbers {
+    /// The digits from 0 to 9, the separator before decimals and the one between groups, the plus sign, and what precedes
+    /// and follows a negative number. A zero byte ends each.
+    char texts[15][pushmill_icu_text_capacity];
+    /// How many digits the last group has; 0 if there are no groups.
+    int32_t last_group;
+    /// How many digits the groups before it have; 0 for as many.
+    int32_t other_groups;
+    /// How many digits must precede the first separator for there to be one: Spanish groups 12345, but not 1234.
+    int32_t minimum_grouping;
 };
 
-/// Writes a symbol, or the digit for a number from 0 to 9, and returns its length.
-int32_t pushmill_icu_write_symbol(
-    const struct pushmill_icu_number_format *format, enum pushmill_icu_symbol symbol, char *utf8, int32_t *status);
-int32_t pushmill_icu_write_digit(
-    const struct pushmill_icu_number_format *format, int32_t number, char *utf8, int32_t *status);
+/// Fills the zeroed `numbers` and returns the status. For a language that ICU does not know, ICU would use the locale of
+/// the process's environment; root is used instead.
+int32_t pushmill_icu_read_numbers(const char *locale, struct pushmill_icu_numbers *numbers);
 
 // Text direction
 

@@ -25,29 +25,21 @@ package final class NumberSymbols: Sendable {
 
     /// Nil only if ICU lacks its data.
     package init?(locale: LocaleName) {
-        var status: Int32 = 0
-        guard let format = pushmill_icu_number_format_open(locale.icuName, &status) else { return nil }
-        defer { pushmill_icu_number_format_close(format) }
-
-        func read(_ body: (UnsafeMutablePointer<CChar>) -> Int32) -> Symbol {
-            let text = icuText(body) ?? ""
-            return Symbol(bytes: Array(text.utf8), characters: text.unicodeScalars.count)
+        var numbers = pushmill_icu_numbers()
+        guard pushmill_icu_read_numbers(locale.icuName, &numbers) <= 0 else { return nil }
+        let texts = withUnsafeBytes(of: numbers.texts) { bytes in
+            stride(from: 0, to: bytes.count, by: Int(pushmill_icu_text_capacity)).map { start in
+                let text = Array(bytes[start...].prefix { $0 != 0 })
+                return Symbol(bytes: text, characters: String(decoding: text, as: UTF8.self).unicodeScalars.count)
+            }
         }
-        func symbol(_ symbol: pushmill_icu_symbol) -> Symbol {
-            read { pushmill_icu_write_symbol(format, symbol, $0, &status) }
-        }
-        digits = (0...9).map { digit in read { pushmill_icu_write_digit(format, digit, $0, &status) } }
+        digits = Array(texts[..<10])
         hasASCIIDigits = digits.map(\.bytes) == (UInt8(ascii: "0")...UInt8(ascii: "9")).map { [$0] }
-        decimalSeparator = symbol(pushmill_icu_decimal_separator)
-        groupSeparator = symbol(pushmill_icu_group_separator)
-        plus = symbol(pushmill_icu_plus)
-        negativePrefix = symbol(pushmill_icu_negative_prefix)
-        negativeSuffix = symbol(pushmill_icu_negative_suffix)
-        primaryGroup = Int(max(0, pushmill_icu_last_group(format)))
-        let secondary = Int(max(0, pushmill_icu_other_groups(format)))
-        secondaryGroup = secondary > 0 ? secondary : primaryGroup
-        leastGrouped = primaryGroup + Int(pushmill_icu_minimum_grouping(format, Int32(primaryGroup), &status))
-        guard status <= 0 else { return nil }
+        (decimalSeparator, groupSeparator, plus) = (texts[10], texts[11], texts[12])
+        (negativePrefix, negativeSuffix) = (texts[13], texts[14])
+        primaryGroup = Int(max(0, numbers.last_group))
+        secondaryGroup = numbers.other_groups > 0 ? Int(numbers.other_groups) : primaryGroup
+        leastGrouped = primaryGroup + Int(numbers.minimum_grouping)
     }
 }
 
