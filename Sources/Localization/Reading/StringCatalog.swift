@@ -62,7 +62,7 @@ struct StringCatalog {
         let specifier = document.member("formatSpecifier", of: substitution).flatMap(string)
         let forms: PluralForms
         switch try text(of: substitution) {
-        case .plain(let text): forms = PluralForms(other: text)
+        case .plain(let text): forms = [.other: text]
         case .plural(let plural): forms = plural
         case nil:
             let isThere = ["stringUnit", "variations"].contains { document.member($0, of: substitution) != nil }
@@ -88,7 +88,7 @@ struct StringCatalog {
     }
 
     private func forms(of plural: JSONNode) throws(CatalogProblem) -> PluralForms? {
-        var forms: [PluralCategory: SourceString] = [:]
+        var forms = PluralForms()
         var isWhole = true
         for node in document.children(of: plural) {
             let name = name(of: node)
@@ -101,11 +101,11 @@ struct StringCatalog {
             case nil: isWhole = false
             }
         }
-        guard let other = forms[.other] else {
+        guard forms[.other] != nil else {
             if !isWhole || forms.isEmpty { return nil }
             throw problem(plural, "the plural has no form \"other\"")
         }
-        return PluralForms(forms: forms, other: other)
+        return forms
     }
 
     /// Nil for a unit that is marked as new and has no text.

@@ -20,12 +20,7 @@ struct Template {
 }
 
 /// The texts that a number chooses from. There is always one for `other`.
-struct PluralForms {
-    var forms: [PluralCategory: SourceString] = [:]
-    let other: SourceString
-
-    subscript(category: PluralCategory) -> SourceString? { category == .other ? other : forms[category] }
-}
+typealias PluralForms = [PluralCategory: SourceString]
 
 /// Reads the values of `.strings` and `.stringsdict` files.
 struct PropertyTemplates {
@@ -72,7 +67,7 @@ struct PropertyTemplates {
     }
 
     private mutating func forms(of value: Property, _ name: SourceString) throws(CatalogProblem) -> PluralForms {
-        var forms: [PluralCategory: SourceString] = [:]
+        var forms = PluralForms()
         for (key, value) in value.members ?? [] {
             if key == "NSStringFormatSpecTypeKey" || key == "NSStringFormatValueTypeKey" { continue }
             guard let category = PluralCategory(key) else {
@@ -83,8 +78,8 @@ struct PropertyTemplates {
                 warnings.append(source.problem(at: key.offset, "the form \(key.string) occurs twice; the last is used"))
             }
         }
-        guard let other = forms[.other] else { throw problem(value, "\(name.string) has no form \"other\"") }
-        return PluralForms(forms: forms, other: other)
+        guard forms[.other] != nil else { throw problem(value, "\(name.string) has no form \"other\"") }
+        return forms
     }
 
     private func problem(_ value: Property, _ message: String) -> CatalogProblem {
