@@ -75,23 +75,9 @@ package enum Spelling {
         nearest(to: name, in: candidates).map { "; did you mean \"\(prefix)\($0)\"?" } ?? ""
     }
 
-    /// The number of insertions, deletions, substitutions and swaps of neighbors that lead from one to the other.
+    /// How many letters differ: inserted, deleted, replaced or moved ones.
     private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
-        var beforeLast = [Int](repeating: 0, count: right.count + 1)
-        var last = Array(0...right.count)
-        for row in left.indices {
-            var current = [row + 1]
-            current.reserveCapacity(right.count + 1)
-            for column in right.indices {
-                let same = left[row] == right[column]
-                var cost = min(last[column + 1] + 1, current[column] + 1, last[column] + (same ? 0 : 1))
-                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
-                    cost = min(cost, beforeLast[column - 1] + 1)
-                }
-                current.append(cost)
-            }
-            (beforeLast, last) = (last, current)
-        }
-        return last[right.count]
+        let difference = left.difference(from: right)
+        return max(difference.insertions.count, difference.removals.count)
     }
 }
