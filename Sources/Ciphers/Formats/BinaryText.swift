@@ -49,17 +49,10 @@ package enum BinaryText {
     }
 
     static func bytes(ofBare text: String) throws(DecryptFailure) -> [UInt8] {
-        let text = Array(text.utf8)
-        var bytes = [UInt8](repeating: 0, count: text.count)
-        let count = try text.span.withUnsafeBytes { (text) throws(DecryptFailure) in
-            var span = bytes.mutableSpan
-            return try span.withUnsafeMutableBytes { (bytes) throws(DecryptFailure) in
-                guard let base = bytes.baseAddress else { return 0 }
-                return try decodeBase64(text, into: base)
-            }
+        let bytes = try Array(text.utf8).span.withUnsafeBytes { (text) throws(DecryptFailure) in
+            try SecretBytes(base64URL: text)
         }
-        bytes.removeLast(bytes.count - count)
-        return bytes
+        return withExtendedLifetime(bytes) { Array(bytes.bytes) }
     }
 
     private static func decodeHex(_ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer) -> Int {

@@ -1,25 +1,13 @@
 import PushmillPayload
 
-struct JWESealing {
-    private let key: DecryptionKey
-    private let context: SealingContext
-    private let algorithmName: String
-    private let algorithm: JWEAlgorithm
-    private let encryption: JWEEncryption
-
+extension Sealer {
     /// The key must suit the choices.
-    init(_ key: DecryptionKey, _ choices: Sealer.Choices, _ context: SealingContext) throws(DecryptFailure) {
-        self.key = key
-        self.context = context
-        algorithmName = choices.algorithm ?? key.use.name
-        guard let algorithm = JWEAlgorithm(algorithmName) else { throw .unsupported }
-        self.algorithm = algorithm
+    func jwe(_ text: [UInt8], _ key: DecryptionKey) throws(DecryptFailure) -> SealedText {
+        let algorithmName = choices.algorithm ?? key.use.name
         let standard = key.use == .direct ? JWEEncryption.standard(keyCount: key.secret.count) : .gcm256
-        guard let encryption = choices.encryption.map(JWEEncryption.init) ?? standard else { throw .unsupported }
-        self.encryption = encryption
-    }
-
-    func seal(_ text: [UInt8]) throws(DecryptFailure) -> SealedText {
+        guard let algorithm = JWEAlgorithm(algorithmName),
+            let encryption = choices.encryption.map(JWEEncryption.init) ?? standard
+        else { throw .unsupported }
         var members = Array("{".utf8)
         members.append(algorithmName, as: "alg")
         members.append(encryption.rawValue, as: "enc")
@@ -49,15 +37,14 @@ struct JWESealing {
         }
         members.append("}")
         let header = Base64.urlText(members)
-        let content = try sealContent(text, contentKey, Array(header.utf8))
+        let content = try sealContent(text, encryption.cipher, contentKey, Array(header.utf8))
         let parts = [wrapped, content.nonce, content.text, content.tag].map(Base64.urlText)
         return SealedText(([header] + parts).joined(separator: "."))
     }
 
     private func sealContent(
-        _ text: [UInt8], _ key: [UInt8], _ header: [UInt8]
+        _ text: [UInt8], _ cipher: Cipher, _ key: [UInt8], _ header: [UInt8]
     ) throws(DecryptFailure) -> (nonce: [UInt8], text: [UInt8], tag: [UInt8]) {
-        let cipher = encryption.cipher
         if cipher.isGCM {
             let nonce = try context.random(Cipher.nonceCount)
             let sealed = try context.seal(cipher, key: key, nonce: nonce, additional: header, text)

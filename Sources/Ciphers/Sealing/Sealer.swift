@@ -27,8 +27,8 @@ package struct Sealer {
     /// The longest text that the decryption stage accepts, in bytes.
     package static let textLimit = DecryptScratch.plaintextLimit
 
-    private let context: SealingContext
-    private let choices: Choices
+    let context: SealingContext
+    let choices: Choices
 
     package init(_ choices: Choices = Choices()) throws(DecryptFailure) {
         context = try SealingContext()
@@ -46,7 +46,7 @@ package struct Sealer {
         }
         guard let key else { throw .noKey }
         switch form {
-        case .jwe: return try JWESealing(key, choices, context).seal(text)
+        case .jwe: return try jwe(text, key)
         case .openSSL: return try openSSL(text, key)
         case .aesGCM, .chaCha20: return try combined(text, key)
         case .webPush: return try webPush(text, key, isDraft: false)
