@@ -7,57 +7,57 @@ package final class LocaleTable: Sendable {
     let programs: FormatPrograms
     let rules: PluralRules
     let numbers: NumberSymbols
-    private let index: KeyIndex
+    private let entries: TableEntries
 
     /// Nil only if ICU does not work.
-    fileprivate init?(_ locale: LocaleName, _ index: KeyIndex, _ programs: FormatPrograms) {
+    fileprivate init?(_ locale: LocaleName, _ entries: TableEntries, _ programs: FormatPrograms) {
         guard let rules = PluralRules(locale: locale), let numbers = NumberSymbols(locale: locale) else { return nil }
         self.locale = locale
-        self.index = index
+        self.entries = entries
         self.programs = programs
         self.rules = rules
         self.numbers = numbers
     }
 
-    var count: Int { index.entries.count }
+    var count: Int { entries.all.count }
 
-    /// `hash` is the key's by `KeyIndex.hash`.
-    func entry(_ key: UnsafeBufferPointer<UInt8>, hash: UInt64) -> KeyIndex.Entry? {
-        index.find(key, hash: hash, in: programs.text).map { index.entries[$0] }
+    /// `hash` is the key's by `TableEntries.hash`.
+    func entry(_ key: UnsafeBufferPointer<UInt8>, hash: UInt32) -> TableEntries.Entry? {
+        entries.find(key, hash: hash, in: programs.text).map { entries.all[$0] }
     }
 
     /// Appends the text, with `regional` numbers if given. False, with only a part appended, if the arguments are not
     /// what the translation needs. Surplus ones are ignored: translations of one key use different numbers of them.
     func append(
-        _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, _ regional: NumberSymbols?,
+        _ entry: TableEntries.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, _ regional: NumberSymbols?,
         to output: inout FormatOutput
     ) -> Bool {
         arguments.count >= entry.argumentCount
             && append(program: entry.program, arguments, regional, to: &output)
     }
 
-    func entry(_ key: ArraySlice<UInt8>) -> KeyIndex.Entry? {
-        key.withUnsafeBufferPointer { entry($0, hash: KeyIndex.hash($0)) }
+    func entry(_ key: ArraySlice<UInt8>) -> TableEntries.Entry? {
+        key.withUnsafeBufferPointer { entry($0, hash: TableEntries.hash($0)) }
     }
 
-    var keys: some Sequence<(key: ArraySlice<UInt8>, entry: KeyIndex.Entry)> {
-        index.entries.lazy.map { [index, text = programs.text] in (index.key(of: $0, in: text), $0) }
+    var keys: some Sequence<(key: ArraySlice<UInt8>, entry: TableEntries.Entry)> {
+        entries.all.lazy.map { [entries, text = programs.text] in (entries.key(of: $0, in: text), $0) }
     }
 
     /// The categories that each plural of a translation has forms for.
-    func pluralForms(of entry: KeyIndex.Entry) -> [Set<PluralCategory>] {
+    func pluralForms(of entry: TableEntries.Entry) -> [Set<PluralCategory>] {
         programs.allPieces(from: entry.program).filter { $0.kind == .plural }
             .map { Set(programs.forms(of: $0).map(\.category)) }
     }
 
     /// The arguments that a translation uses in this way, from 0.
-    func arguments(of entry: KeyIndex.Entry, _ kind: FormatPiece.Kind) -> Set<UInt8> {
+    func arguments(of entry: TableEntries.Entry, _ kind: FormatPiece.Kind) -> Set<UInt8> {
         Set(programs.allPieces(from: entry.program).filter { $0.kind == kind }.map(\.argument))
     }
 
     /// What a translation expects of its arguments, as the usual specifiers of their kinds. An argument that is used
     /// twice has the more demanding kind.
-    func signature(of entry: KeyIndex.Entry) -> String {
+    func signature(of entry: TableEntries.Entry) -> String {
         var kinds = [Int](repeating: 0, count: entry.argumentCount)
         for piece in programs.allPieces(from: entry.program) {
             let kind =
@@ -78,7 +78,7 @@ package final class LocaleTable: Sendable {
 /// Builds the table of a locale.
 struct TableBuilder {
     private var programs = FormatPrograms()
-    private var index = KeyIndex()
+    private var entries = TableEntries()
     /// Which file each entry is from.
     private var origins: [Int] = []
 
@@ -88,7 +88,8 @@ struct TableBuilder {
         _ template: Template, for key: SourceString, from source: SourceText, number file: Int,
         warnings: inout [CatalogProblem]
     ) throws(CatalogProblem) -> Bool {
-        let place = key.bytes.withUnsafeBufferPointer { index.find($0, hash: KeyIndex.hash($0), in: programs.text) }
+        let hash = key.bytes.withUnsafeBufferPointer(TableEntries.hash)
+        let place = key.bytes.withUnsafeBufferPointer { entries.find($0, hash: hash, in: programs.text) }
         if let place, origins[place] != file { return false }
         let (program, argumentCount) = try FormatCompiler.compile(
             template, from: source, into: &programs, warnings: &warnings)
@@ -96,13 +97,13 @@ struct TableBuilder {
             throw CatalogProblem(file: source.file, message: "the locale has too much text")
         }
         if let place {
-            index.replace(place, program: program, argumentCount: argumentCount)
+            entries.replace(place, program: program, argumentCount: argumentCount)
             return true
         }
         let start = programs.append(key.bytes)
-        let entry = KeyIndex.Entry(
+        let entry = TableEntries.Entry(
             keyStart: start, keyCount: UInt32(key.bytes.count), program: program, argumentCount: argumentCount)
-        index.insert(entry, in: programs.text)
+        entries.insert(entry, hash: hash)
         origins.append(file)
         return false
     }
@@ -110,13 +111,13 @@ struct TableBuilder {
     /// Nil only if ICU does not work.
     consuming func finish(_ locale: LocaleName) -> LocaleTable? {
         programs.trim()
-        index.trim()
-        return LocaleTable(locale, index, programs)
+        entries.trim()
+        return LocaleTable(locale, entries, programs)
     }
 }
 
-/// Finds a table's translations by the bytes of their keys. Open addressing, at most half full.
-struct KeyIndex {
+/// A table's translations, found by the bytes of their keys.
+struct TableEntries {
     struct Entry {
         /// In the text of the table.
         let keyStart: UInt32
@@ -125,49 +126,29 @@ struct KeyIndex {
         var argumentCount: Int
     }
 
-    private(set) var entries: [Entry] = []
-    /// Each is a place in `entries` plus 1; 0 is free.
-    private var slots = [UInt32](repeating: 0, count: 8)
+    private(set) var all: [Entry] = []
+    private var index = KeyIndex()
 
-    static func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 { ByteHash.hash(UnsafeRawBufferPointer(key)) }
+    static func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt32 { KeyIndex.plainHash(UnsafeRawBufferPointer(key)) }
 
-    /// The place in `entries` of a key with this hash.
-    func find(_ key: UnsafeBufferPointer<UInt8>, hash: UInt64, in text: [UInt8]) -> Int? {
-        let number = slots[slot(of: key, hash: hash, in: text)]
-        return number == 0 ? nil : Int(number - 1)
-    }
-
-    /// Where the key is, or would be.
-    private func slot(of key: UnsafeBufferPointer<UInt8>, hash: UInt64, in text: [UInt8]) -> Int {
-        let mask = slots.count - 1
-        var slot = Int(truncatingIfNeeded: hash) & mask
-        while slots[slot] != 0, !isKey(entries[Int(slots[slot] - 1)], key, text) { slot = (slot + 1) & mask }
-        return slot
+    /// The place in `all` of a key with this hash.
+    func find(_ key: UnsafeBufferPointer<UInt8>, hash: UInt32, in text: [UInt8]) -> Int? {
+        index.find(hash) { isKey(all[$0], key, text) }
     }
 
     /// Adds an entry whose key is not there yet.
-    mutating func insert(_ entry: Entry, in text: [UInt8]) {
-        entries.append(entry)
-        var first = entries.count - 1
-        if entries.count * 2 > slots.count {
-            slots = [UInt32](repeating: 0, count: slots.count * 2)
-            first = 0
-        }
-        for place in first..<entries.count {
-            let free = key(of: entries[place], in: text).withUnsafeBufferPointer { key in
-                slot(of: key, hash: Self.hash(key), in: text)
-            }
-            slots[free] = UInt32(place + 1)
-        }
+    mutating func insert(_ entry: Entry, hash: UInt32) {
+        index.insert(hash, all.count)
+        all.append(entry)
     }
 
     mutating func replace(_ place: Int, program: UInt32, argumentCount: Int) {
-        entries[place].program = program
-        entries[place].argumentCount = argumentCount
+        all[place].program = program
+        all[place].argumentCount = argumentCount
     }
 
     /// Releases unused capacity.
-    mutating func trim() { entries = entries.withUnsafeBufferPointer { Array($0) } }
+    mutating func trim() { all = all.withUnsafeBufferPointer { Array($0) } }
 
     func key(of entry: Entry, in text: [UInt8]) -> ArraySlice<UInt8> {
         text[Int(entry.keyStart)..<Int(entry.keyStart + entry.keyCount)]

@@ -13,8 +13,8 @@ package final class KeyRing: Sendable {
     package let keys: [DecryptionKey]
     /// The first key of each use and length.
     private let standard: [DecryptionKey]
-    /// An open-addressing hash table of the named keys: positions in `keys` from 1; 0 is free. At least half is free.
-    private let slots: [Int]
+    /// The positions in `keys` of the named keys.
+    private let index: KeyIndex
     /// Latest first. A former ring has no formers itself.
     let formers: [Former]
 
@@ -31,18 +31,11 @@ package final class KeyRing: Sendable {
             standard.append(key)
         }
         self.standard = standard
-        var slots = [Int](repeating: 0, count: 2 << (Int.bitWidth - keys.count.leadingZeroBitCount))
+        var index = KeyIndex(capacity: keys.count)
         for (position, key) in keys.enumerated() {
-            guard let name = key.nameBytes else { continue }
-            var slot = name.withUnsafeBytes { Self.slot(of: $0, among: slots.count) }
-            while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
-            slots[slot] = position + 1
+            if let name = key.nameBytes { index.insert(name.withUnsafeBytes(KeyIndex.plainHash), position) }
         }
-        self.slots = slots
-    }
-
-    private static func slot(of name: UnsafeRawBufferPointer, among count: Int) -> Int {
-        Int(truncatingIfNeeded: ByteHash.hash(name)) & (count - 1)
+        self.index = index
     }
 
     func hasSameKeys(as other: KeyRing) -> Bool {
@@ -59,13 +52,8 @@ package final class KeyRing: Sendable {
 
     /// The first key of this name that fits.
     package func key(named name: UnsafeRawBufferPointer, for need: KeyNeed) -> DecryptionKey? {
-        var slot = Self.slot(of: name, among: slots.count)
-        while slots[slot] != 0 {
-            let key = keys[slots[slot] - 1]
-            if need.fits(key), key.isNamed(name) { return key }
-            slot = (slot + 1) & (slots.count - 1)
-        }
-        return nil
+        let found = index.find(KeyIndex.plainHash(name)) { need.fits(keys[$0]) && keys[$0].isNamed(name) }
+        return found.map { keys[$0] }
     }
 }
 

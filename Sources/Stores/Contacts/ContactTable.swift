@@ -2,6 +2,7 @@ import CPushmillAllocations
 import CPushmillMemory
 import Glibc
 package import PushmillLocalization
+import PushmillPayload
 package import PushmillStages
 
 /// A JSON Lines file of contacts, held in memory and read again when it changes.

@@ -1,4 +1,5 @@
 import Glibc
+import PushmillPayload
 
 /// Takes contacts in any order and groups them by owner.
 struct ContactTableBuilder: ~Copyable {

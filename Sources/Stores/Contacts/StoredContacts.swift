@@ -1,4 +1,5 @@
 package import PushmillLocalization
+import PushmillPayload
 package import PushmillStages
 import Synchronization
 

@@ -1,3 +1,4 @@
+import PushmillPayload
 import PushmillTestSupport
 import Testing
 
