@@ -142,11 +142,11 @@ package final class Run {
         if scenario.sequel == .cutCounts { run(for: .seconds(20)) { false } }
     }
 
-    /// Waits until no partition will move.
+    /// Waits until no partition will move, and all are restored: a shard asks again after 15 s without an answer.
     private func isGroupCalm() -> Bool {
-        for _ in 0..<8 {
+        for _ in 0..<3 {
             let generation = cluster.group.generation
-            run(for: .seconds(8)) { false }
+            run(for: .seconds(40)) { false }
             let areMembers = instances.allSatisfy { instance in
                 instance.hosts.count == instance.shards
                     && instance.hosts.allSatisfy { cluster.group.hasMember($0.ports.membership?.id) }
