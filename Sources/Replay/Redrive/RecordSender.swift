@@ -2,26 +2,17 @@ package import PushmillKafka
 package import PushmillPayload
 
 /// Publishes records to the partition that they name if the topic has it, so the events of a recipient stay in one
-/// partition.
+/// partition. Brokers refuse a whole batch for one record, so each record is a batch of its own.
 package final class RecordSender {
     private let signal = WakeSignal()
     private let producer: OutputProducer
     private var topics: [String: (topic: OutputTopic, partitions: Int)] = [:]
     /// Sent, but not settled yet.
-    private var sent: [Sent] = []
+    private var sent: [(name: String, answer: Answer)] = []
     private var answers = 0
     private var refusal: ReplayError?
     /// A failure that concerns more than the record that it was reported for.
     private var failure: ReplayError?
-
-    private struct Sent {
-        let record: RecordEnvelope
-        let name: String
-        var isAcknowledged = false
-        var error: KafkaError?
-
-        var isRefused: Bool { error?.blamesRecord ?? false }
-    }
 
     /// What became of a record.
     package enum Answer: Sendable {
@@ -31,6 +22,8 @@ package final class RecordSender {
     }
 
     package init(_ properties: ClientProperties) throws(ReplayError) {
+        var properties = properties
+        properties["batch.num.messages"] = "1"
         producer = try asked("sending") { [signal] () throws(KafkaError) in
             try OutputProducer(properties, signal: signal, stopsAtRefusal: false, log: { _, _, _ in })
         }
@@ -41,73 +34,43 @@ package final class RecordSender {
     package func send(
         _ record: RecordEnvelope, as name: String, patience: @autoclosure () -> Int = .max
     ) throws(ReplayError) {
-        let error = try queue(record, as: name, number: sent.count, patience)
-        sent.append(Sent(record: record, name: name, error: error))
-        if error != nil { answers += 1 }
-    }
-
-    /// Returns the client's own objection to the record; nil if the record is queued.
-    private func queue(
-        _ record: RecordEnvelope, as name: String, number: Int, _ patience: () -> Int
-    ) throws(ReplayError) -> KafkaError? {
         let (topic, partitions) = try topic(record.topic)
         let partition = Int(record.partition) < partitions ? record.partition : nil
         var waited = 0
         while true {
-            switch publish(record, to: topic, partition, number: UInt64(number)) {
-            case .queued: return nil
-            case .full:
-                guard waited < patience() else { throw .kafka(doing: "sending \(name)", .unanswered) }
-                poll(&waited)
-            case .refused(let error) where error.blamesRecord: return error
+            switch publish(record, to: topic, partition) {
+            case .queued: return sent.append((name, .unknown))
+            case .full where waited < patience(): poll(&waited)
+            case .full: throw .kafka(doing: "sending \(name)", .unanswered)
+            case .refused(let error) where error.blamesRecord:
+                sent.append((name, .unknown))
+                return take(error, of: sent.count - 1)
             case .refused(let error): throw .kafka(doing: "sending \(name)", producer.fatalError ?? error)
             }
         }
     }
 
     /// Waits until all that was sent is acknowledged or refused, but at most `patience` tenths of a second for the next
-    /// answer; `patience` is evaluated anew after each. Returns the answers in the order of sending. One record makes
-    /// brokers refuse its whole batch: each refused record is sent once more, alone, if there were others.
+    /// answer; `patience` is evaluated anew after each. Returns the answers in the order of sending.
     package func settle(patience: @autoclosure () -> Int = .max) -> [Answer] {
-        wait(patience())
-        if sent.count > 1 {
-            for (index, item) in sent.enumerated() where item.isRefused && answers == sent.count && failure == nil {
-                sendAgain(item, at: index, patience)
-                wait(patience())
-            }
-        }
-        if answers < sent.count { failure = failure ?? .kafka(doing: "sending", .unanswered) }
-        let settled = sent.map { answer(to: $0) }
-        sent.removeAll()
-        answers = 0
-        return settled
-    }
-
-    private func wait(_ patience: @autoclosure () -> Int) {
         var waited = 0
         while answers < sent.count, waited < patience() { poll(&waited) }
+        if answers < sent.count { failure = failure ?? .kafka(doing: "sending", .unanswered) }
+        answers = 0
+        return exchange(&sent, with: []).map(\.answer)
     }
 
-    private func sendAgain(_ item: Sent, at index: Int, _ patience: () -> Int) {
-        do throws(ReplayError) {
-            let error = try queue(item.record, as: item.name, number: index, patience)
-            sent[index].error = error
-            if error == nil { answers -= 1 }
-        } catch {
-            failure = error
-        }
-    }
-
-    private func answer(to item: Sent) -> Answer {
-        guard let error = item.error else { return item.isAcknowledged ? .acknowledged : .unknown }
-        let problem = ReplayError.kafka(doing: "sending \(item.name)", error)
-        // After a failure the record may not have been sent alone.
-        guard item.isRefused, failure == nil else {
+    private func take(_ error: KafkaError?, of number: Int) {
+        answers += 1
+        guard sent.indices.contains(number) else { return }
+        guard let error else { return sent[number].answer = .acknowledged }
+        let problem = ReplayError.kafka(doing: "sending \(sent[number].name)", error)
+        if error.blamesRecord {
+            sent[number].answer = .refused
+            refusal = refusal ?? problem
+        } else {
             failure = failure ?? problem
-            return .unknown
         }
-        refusal = refusal ?? problem
-        return .refused
     }
 
     /// False if there is no use in sending more.
@@ -122,12 +85,7 @@ package final class RecordSender {
     private func poll(_ waited: inout Int) {
         let before = answers
         signal.wait(nanoseconds: 100_000_000)
-        producer.takeReports { report in
-            answers += 1
-            guard let index = Int(exactly: report.tag), sent.indices.contains(index) else { return }
-            sent[index].error = report.error
-            sent[index].isAcknowledged = report.error == nil
-        }
+        producer.takeReports { take($0.error, of: Int(clamping: $0.tag)) }
         waited = answers > before ? 0 : waited + 1
     }
 
@@ -140,9 +98,7 @@ package final class RecordSender {
         return found
     }
 
-    private func publish(
-        _ record: RecordEnvelope, to topic: OutputTopic, _ partition: Int32?, number: UInt64
-    ) -> PublishResult {
+    private func publish(_ record: RecordEnvelope, to topic: OutputTopic, _ partition: Int32?) -> PublishResult {
         var headers = Headers()
         for header in record.headers {
             header.name.withUnsafeBytes { name in header.value.withBytes { headers.add(name, $0) } }
@@ -151,7 +107,7 @@ package final class RecordSender {
             record.payload.withBytes { value in
                 producer.publish(
                     to: topic, partition: partition, key: key, value: value, headers: &headers,
-                    timestamp: record.timestamp, tag: number)
+                    timestamp: record.timestamp, tag: UInt64(sent.count))
             }
         }
     }

@@ -216,12 +216,13 @@ struct RedriveTests {
         let outcome = "the last letters sent are not recorded, and the next run sends them again"
         expect(error?.description.hasSuffix("journal: No space left on device: \(outcome)"), is: true)
         expect(told, is: [])
-        try await expect(input().count, is: 3)
+        let unrecorded = try await input().count
+        #expect(unrecorded > 0)
         disk.makeRoom()
         try await expect(redriveToDisk(), is: [.sent: 3])
         try await expect(redriveToDisk(), is: [.done: 3])
         expect(told, is: [.sent, .sent, .sent, .done, .done, .done])
-        try await expect(input().count, is: 6)
+        try await expect(input().count, is: unrecorded + 3)
     }
 
     @Test("A letter goes to its old partition, or by its key if that partition is gone")
@@ -335,14 +336,17 @@ struct RedriveTests {
         try await expect(input().map(\.payload), is: [[1], [2], [1]])
     }
 
-    @Test("If a batch is refused because of one letter, each is retried alone")
+    @Test("A letter that brokers refuse shares its batch with no other")
     func refusedBatch() async throws {
         try broker.publish((0..<3).map { letter([1], offset: $0) }, to: "dead")
         // 10 MESSAGE_TOO_LARGE: a permanent error.
         broker.cluster.failRequests(.produce, with: [10])
-        try await expect(redrive(), is: [.sent: 3])
-        try await expect(input().count, is: 3)
-        try await expect(redrive(), is: [.done: 3])
+        var told: [Redrive.Fate] = []
+        let error = await #expect(throws: ReplayError.self) { try await redrive(report: { told.append($1) }) }
+        expect(error?.description.hasPrefix("sending dead/0/0: "), is: true)
+        expect(told, is: [.refused, .sent, .sent])
+        try await expect(input().count, is: 2)
+        try await expect(redrive(), is: [.done: 2, .sent: 1])
     }
 
     @Test("A letter that is refused for good stops no other and is reported at the end")
