@@ -14,8 +14,10 @@ final class RedriveJournal {
     private var known: Set<String> = []
     private var waiting: [UInt8] = []
     private var descriptor: Int32 = -1
-    /// The file ends with half a line, which says nothing.
-    private var hasHalfLine = false
+    /// The bytes of half a line at the end of the file, which say nothing.
+    private var halfLine = 0
+    /// The last line is whole, but lacks its end: the next one would be taken for a part of it.
+    private var lacksEnd = false
     /// Two redrives at the same time would send each letter twice.
     private let lock: FileLock?
 
@@ -30,51 +32,43 @@ final class RedriveJournal {
         }
         // Reading a pipe would wait for its writer.
         guard status.st_mode & S_IFMT == S_IFREG else { throw .file(FileFailure(path: path, what: "not a file")) }
-        var lines = try CaptureLines(path: path)
-        var unreadable: (number: Int, bytes: [UInt8])?
-        while let line = try lines.next() {
-            if let unreadable { throw notALetter(unreadable.number) }
-            if try !read(line) { unreadable = line }
+        let bytes = try filed { () throws(FileFailure) in try FileBytes(path: path, limit: .max).bytes }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            let isLast = index == lines.count - 1
+            if try read(line, index + 1) {
+                lacksEnd = isLast && !line.isEmpty
+            } else if isLast, line.allSatisfy({ (0x20...0x7E).contains($0) }) {
+                // A disk that was full may have left the beginning of the last line.
+                halfLine = line.count
+            } else {
+                throw .unreadable(
+                    name: path, line: index + 1,
+                    what: "not a letter that was sent: the file is no journal, or damaged; "
+                        + "without it all would be sent again")
+            }
         }
-        guard let unreadable else { return }
-        // A disk that was full may have left the beginning of the last line.
-        let isBeginning = unreadable.bytes.allSatisfy { (0x20...0x7E).contains($0) }
-        guard isBeginning, try !endsLine() else { throw notALetter(unreadable.number) }
-        hasHalfLine = true
     }
 
-    /// False if it is not a letter's line.
-    private func read(_ line: CaptureLines.Line) throws(ReplayError) -> Bool {
-        let text = String(decoding: line.bytes, as: UTF8.self)
+    /// False if it is neither a letter's line nor blank.
+    private func read(_ line: ArraySlice<UInt8>, _ number: Int) throws(ReplayError) -> Bool {
+        let text = String(decoding: line, as: UTF8.self)
         // What was sent is not known to be, and would be sent again.
         if text.hasPrefix(Self.heading) {
             guard let version = Int(text.dropFirst(Self.heading.count)), (1...Self.newest).contains(version) else {
                 throw .unreadable(
-                    name: path, line: line.number,
+                    name: path, line: number,
                     what: "written by a newer release: this one reads up to version \(Self.newest)")
             }
             return true
         }
-        let words = text.split { $0 == " " || $0 == "\r" }
+        let words = text.split { " \t\r".contains($0) }
+        if words.isEmpty { return true }
         guard words.count >= 2, Int64(words[1]) != nil else { return false }
         let place = words[0].split(separator: "/")
         guard place.count == 3, Int32(place[1]) != nil, Int64(place[2]) != nil else { return false }
         known.insert("\(words[0]) \(words[1])")
         return true
-    }
-
-    private func notALetter(_ line: Int) -> ReplayError {
-        .unreadable(
-            name: path, line: line,
-            what: "not a letter that was sent: the file is no journal, or damaged; without it all would be sent again")
-    }
-
-    private func endsLine() throws(ReplayError) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .file(FileFailure(path: path, errno)) }
-        defer { close(descriptor) }
-        var last: UInt8 = 0
-        return pread(descriptor, &last, 1, lseek(descriptor, 0, SEEK_END) - 1) == 1 && last == UInt8(ascii: "\n")
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -91,29 +85,14 @@ final class RedriveJournal {
     func flush() throws(ReplayError) {
         guard !waiting.isEmpty else { return }
         if descriptor < 0 {
-            descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { throw failure }
-            guard endLastLine() else { throw failure }
+            descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            let isWhole = halfLine == 0 || ftruncate(descriptor, lseek(descriptor, 0, SEEK_END) - halfLine) == 0
+            guard descriptor >= 0, isWhole else { throw failure }
+            if lacksEnd { waiting.insert(UInt8(ascii: "\n"), at: 0) }
         }
         let isWritten = waiting.withUnsafeBytes { writeAll($0, to: descriptor) }
         guard isWritten, fdatasync(descriptor) == 0 else { throw failure }
         waiting.removeAll()
-    }
-
-    /// The next line would be taken for the end of one without a line feed; half a line is dropped.
-    private func endLastLine() -> Bool {
-        var length = lseek(descriptor, 0, SEEK_END)
-        var last: UInt8 = 0
-        while length > 0 {
-            guard pread(descriptor, &last, 1, length - 1) == 1 else { return false }
-            if last == UInt8(ascii: "\n") { break }
-            guard hasHalfLine else {
-                waiting.insert(UInt8(ascii: "\n"), at: 0)
-                return true
-            }
-            length -= 1
-        }
-        return !hasHalfLine || ftruncate(descriptor, length) == 0
     }
 
     private var failure: ReplayError {
