@@ -12,6 +12,9 @@ final class EngineHandle: Sendable {
     }
 
     private let state = Mutex(State())
+    private let cores: Int
+
+    init(cores: Int) { self.cores = cores }
 
     func waits(for reason: ProbeReason) { state.withLock { $0.waiting = reason } }
 
@@ -20,6 +23,7 @@ final class EngineHandle: Sendable {
     var engine: ShardThreads? { state.withLock { $0.engine } }
     var figures: [ShardFigures] { engine?.figures ?? [] }
     var backlogs: [Backlog] { engine?.backlogs ?? [] }
+    var busySeconds: [Double] { engine?.busySeconds ?? Array(repeating: 0, count: cores) }
 
     /// Why no traffic should be expected of this instance; empty when it is ready.
     var reasons: [ProbeReason] {
@@ -38,10 +42,7 @@ extension MetricRegistry {
         }
         measure(.oldestUnfinished) { handle.backlogs.map { .init($0.seconds, of: $0.id) } }
         measure(.paused) { handle.figures.flatMap(\.partitions).map { .init($0.isPaused ? 1 : 0, of: $0.id) } }
-        measure(.busy) { [shards] in
-            let seconds = handle.engine?.busySeconds ?? Array(repeating: 0, count: shards)
-            return seconds.enumerated().map { .init($1, "\($0)") }
-        }
+        measure(.busy) { handle.busySeconds.enumerated().map { .init($1, "\($0)") } }
         measure(.restoreLeft) {
             [.init(Double(handle.figures.reduce(0) { $0 + ($1.restoring > 0 ? $1.restoreLeft : 0) }))]
         }

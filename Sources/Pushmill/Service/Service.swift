@@ -38,11 +38,11 @@ final class Service: Sendable {
         let embedded = broker?.bootstrapServers
         var settings = try EngineSettings(configuration, embedded: embedded)
         if let embedded { log.info("the embedded broker is up", [.broker(embedded)]) }
-        let registry = MetricRegistry(shards: settings.cores)
+        let registry = MetricRegistry()
         let reloads = ReloadCounts()
         let watcher = FileWatcher { Self.tell($0, stage: $1, $2, reloads, log) }
         self.watcher = watcher
-        let handle = EngineHandle()
+        let handle = EngineHandle(cores: settings.cores)
         Self.serve(signals, handle, log) {
             // On the watcher's thread, because a file may be on a disk that does not answer.
             watcher.reloadAll { reloads.add(Self.configurationTarget, succeeded: reloading()) }

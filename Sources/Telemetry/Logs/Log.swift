@@ -87,11 +87,11 @@ extension LogLevel: Comparable {
 
 /// How many lines were logged, by level, and how many of them were not written.
 package final class LogCounts: Sendable {
-    private let levels = LogLevel.allCases.map { _ in Counter(shards: 0) }
+    private let levels = LogLevel.allCases.map { _ in Counter() }
     /// Lines that repeated an earlier one too often.
-    package let heldBack = Counter(shards: 0)
+    package let heldBack = Counter()
     /// Lines that the output did not take in time.
-    package let lost = Counter(shards: 0)
+    package let lost = Counter()
 
     /// Lines of the level, whether written or held back.
     package func lines(_ level: LogLevel) -> Counter { levels[Int(level.rawValue)] }

@@ -3,38 +3,27 @@ import Synchronization
 /// A number that grows or, as a gauge, goes up and down. Any thread may add to it; a thread that does so for every
 /// message takes a shard.
 public final class Counter: MetricSeries {
-    private let shards: Shards
+    private let cells: Cells
 
-    package init(shards owned: Int) { shards = Shards(cells: 1, owned: owned) }
+    private init(_ cells: Cells) { self.cells = cells }
 
-    public func add(_ amount: Int = 1) { shards.cells(ofShard: 0).addShared(UInt64(truncatingIfNeeded: amount)) }
+    package convenience init() { self.init(Cells(count: 1)) }
 
-    /// One writer's part; writers are numbered from 0.
-    public func shard(_ index: Int) -> CounterShard { CounterShard(shards, index) }
+    /// One writer's part, for one thread at a time; writers are numbered from 0.
+    public func shard(_ index: Int) -> Counter { Counter(cells.part(index)) }
 
-    public var value: Int { Int(truncatingIfNeeded: shards.sum(0)) }
+    public func add(_ amount: Int = 1) { cells.add(UInt64(truncatingIfNeeded: amount), to: 0) }
+
+    public var value: Int { Int(truncatingIfNeeded: cells.sum(0)) }
 
     package func write(into exposition: inout Exposition, labels: String) {
         exposition.sample(labels: labels, value)
     }
 }
 
-/// One writer's part of a counter. It takes no lock and no locked instruction: only one thread at a time may use it.
-public struct CounterShard: Sendable {
-    private let owner: Shards
-    nonisolated(unsafe) private let cell: UnsafeMutablePointer<Shards.Cell>
-
-    init(_ owner: Shards, _ index: Int) {
-        self.owner = owner
-        cell = owner.cells(ofShard: index + 1)
-    }
-
-    public func add(_ amount: Int = 1) { cell.addAlone(UInt64(truncatingIfNeeded: amount)) }
-}
-
-/// 64-bit cells in shards that share no cache line, so each shard can be written by its own thread. Shard 0 is for all
-/// threads; the others have one writer at a time. A cell's value is its sum over the shards.
-final class Shards: Sendable {
+/// 64-bit cells that share no cache line with others, and parts of them that have one writer each. A cell's value is
+/// its sum over the parts.
+final class Cells: Sendable {
     typealias Cell = Atomic<UInt64>
 
     // Processors prefetch 64-byte lines in pairs.
@@ -43,41 +32,41 @@ final class Shards: Sendable {
     // Set once; the cells are atomics and live as long as this object.
     nonisolated(unsafe) private let base: UnsafeMutablePointer<Cell>
     private let count: Int
-    private let stride: Int
+    private let hasOneWriter: Bool
+    private let parts = Mutex<[Int: Cells]>([:])
 
-    /// `owned` is the number of shards with one writer each.
-    init(cells: Int, owned: Int) {
-        let perLine = Self.alignment / MemoryLayout<Cell>.stride
-        stride = (cells + perLine - 1) / perLine * perLine
-        count = owned + 1
-        let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: stride * count * MemoryLayout<Cell>.stride, alignment: Self.alignment)
-        base = memory.bindMemory(to: Cell.self, capacity: stride * count)
-        for index in 0..<stride * count { (base + index).initialize(to: Cell(0)) }
+    init(count: Int, hasOneWriter: Bool = false) {
+        self.count = count
+        self.hasOneWriter = hasOneWriter
+        let size = (count * MemoryLayout<Cell>.stride + Self.alignment - 1) / Self.alignment * Self.alignment
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: Self.alignment)
+        base = memory.bindMemory(to: Cell.self, capacity: count)
+        for index in 0..<count { (base + index).initialize(to: Cell(0)) }
     }
 
     deinit { UnsafeMutableRawPointer(base).deallocate() }
 
-    func cells(ofShard index: Int) -> UnsafeMutablePointer<Cell> {
-        precondition((0..<count).contains(index), "no such shard")
-        return base + index * stride
+    /// The same one for the same writer.
+    func part(_ writer: Int) -> Cells {
+        parts.withLock { parts in
+            let part = parts[writer] ?? Cells(count: count, hasOneWriter: true)
+            parts[writer] = part
+            return part
+        }
     }
 
-    func sum(_ cell: Int) -> UInt64 {
-        var sum: UInt64 = 0
-        for shard in 0..<count { sum &+= base[shard * stride + cell].load(ordering: .relaxed) }
-        return sum
-    }
-}
+    subscript(index: Int) -> UnsafeMutablePointer<Cell> { base + index }
 
-extension UnsafeMutablePointer where Pointee == Atomic<UInt64> {
-    /// For the only writer of a shard: two plain moves instead of a locked instruction. A reader sees the old or the
-    /// new value.
-    func addAlone(_ amount: UInt64) {
-        pointee.store(pointee.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
+    func add(_ amount: UInt64, to index: Int) {
+        if hasOneWriter {
+            // Two plain moves instead of a locked instruction. A reader sees the old or the new value.
+            base[index].store(base[index].load(ordering: .relaxed) &+ amount, ordering: .relaxed)
+        } else {
+            base[index].wrappingAdd(amount, ordering: .relaxed)
+        }
     }
 
-    func addShared(_ amount: UInt64) {
-        pointee.wrappingAdd(amount, ordering: .relaxed)
+    func sum(_ index: Int) -> UInt64 {
+        parts.withLock { $0.values.reduce(base[index].load(ordering: .relaxed)) { $0 &+ $1.sum(index) } }
     }
 }

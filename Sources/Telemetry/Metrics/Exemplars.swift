@@ -16,16 +16,16 @@ final class Exemplars: Sendable {
     private enum Cell { static let version = 0, time = 1, high = 2, low = 3, value = 4, count = 5 }
     private static let interval: UInt64 = 1_000_000_000
 
-    private let places: Shards
+    private let places: Cells
 
-    init(count: Int) { places = Shards(cells: count * Cell.count, owned: 0) }
+    init(count: Int) { places = Cells(count: count * Cell.count) }
 
     /// `trace` is evaluated only if the exemplar would be taken.
     func offer(
         _ trace: @autoclosure () -> TraceID?, value: UInt64, at index: Int,
         now: Int64 = nanoseconds(of: CLOCK_REALTIME_COARSE)
     ) {
-        let place = places.cells(ofShard: 0) + index * Cell.count
+        let place = places[index * Cell.count]
         let now = UInt64(truncatingIfNeeded: now)
         let age = now &- place[Cell.time].load(ordering: .relaxed)
         let version = place[Cell.version].load(ordering: .relaxed)
@@ -43,7 +43,7 @@ final class Exemplars: Sendable {
 
     /// Nil if there is none, or if one is being written.
     func latest(at index: Int) -> Exemplar? {
-        let place = places.cells(ofShard: 0) + index * Cell.count
+        let place = places[index * Cell.count]
         let version = place[Cell.version].load(ordering: .acquiring)
         guard version > 0, version.isMultiple(of: 2) else { return nil }
         let exemplar = Exemplar(

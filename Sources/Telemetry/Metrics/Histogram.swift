@@ -1,54 +1,24 @@
 /// The distribution of durations over buckets. Any thread may observe; a thread that does so for every message takes a
 /// shard.
 public final class Histogram: MetricSeries {
-    fileprivate let buckets: Buckets
-    fileprivate let shards: Shards
-    fileprivate let exemplars: Exemplars
+    private let buckets: Buckets
+    private let cells: Cells
+    private let exemplars: Exemplars
 
-    package init(_ buckets: Buckets, shards owned: Int) {
+    private init(_ buckets: Buckets, _ cells: Cells, _ exemplars: Exemplars) {
         self.buckets = buckets
-        // One cell for each bound, one for what lies above the last, one for the sum.
-        shards = Shards(cells: buckets.bounds.count + 2, owned: owned)
-        exemplars = Exemplars(count: buckets.bounds.count + 1)
+        self.cells = cells
+        self.exemplars = exemplars
     }
 
-    public func observe(nanoseconds: Int64) {
-        let value = UInt64(max(0, nanoseconds))
-        let cells = shards.cells(ofShard: 0)
-        (cells + buckets.index(of: value)).addShared(1)
-        (cells + buckets.bounds.count + 1).addShared(value >> buckets.sumShift)
-    }
-
-    /// One writer's part; writers are numbered from 0.
-    public func shard(_ index: Int) -> HistogramShard { HistogramShard(self, index) }
-
-    /// Writes what was observed so far. An observation in progress may be half included.
-    package func write(into exposition: inout Exposition, labels: String) {
+    package convenience init(_ buckets: Buckets) {
         let count = buckets.bounds.count
-        var running: UInt64 = 0
-        let counts = (0...count).map { index in
-            running &+= shards.sum(index)
-            return Int(truncatingIfNeeded: running)
-        }
-        exposition.histogram(
-            labels: labels, bounds: buckets.labels, counts: counts,
-            sum: Double(shards.sum(count + 1)) * Double(1 << buckets.sumShift) / 1e9,
-            exemplar: exemplars.latest)
+        // One cell for each bound, one for what lies above the last, one for the sum.
+        self.init(buckets, Cells(count: count + 2), Exemplars(count: count + 1))
     }
-}
 
-/// One writer's part of a histogram. It takes no lock and no locked instruction: only one thread at a time may use it.
-public struct HistogramShard: Sendable {
-    private let owner: Histogram
-    /// The owner, not counted: every observation of every shard would change the same count.
-    private let unowned: Unmanaged<Histogram>
-    nonisolated(unsafe) private let cells: UnsafeMutablePointer<Shards.Cell>
-
-    init(_ owner: Histogram, _ index: Int) {
-        self.owner = owner
-        unowned = .passUnretained(owner)
-        cells = owner.shards.cells(ofShard: index + 1)
-    }
+    /// One writer's part, for one thread at a time; writers are numbered from 0.
+    public func shard(_ index: Int) -> Histogram { Histogram(buckets, cells.part(index), exemplars) }
 
     /// A negative duration counts as zero.
     public func observe(nanoseconds: Int64) { _ = count(UInt64(max(0, nanoseconds))) }
@@ -56,17 +26,29 @@ public struct HistogramShard: Sendable {
     /// `trace` is evaluated about once a second for each bucket.
     public func observe(nanoseconds: Int64, trace: @autoclosure () -> TraceID?) {
         let value = UInt64(max(0, nanoseconds))
-        unowned._withUnsafeGuaranteedRef { $0.exemplars.offer(trace(), value: value, at: count(value)) }
+        exemplars.offer(trace(), value: value, at: count(value))
     }
 
     /// Returns the bucket that the value went into.
     private func count(_ value: UInt64) -> Int {
-        unowned._withUnsafeGuaranteedRef { owner in
-            let index = owner.buckets.index(of: value)
-            (cells + index).addAlone(1)
-            (cells + owner.buckets.bounds.count + 1).addAlone(value >> owner.buckets.sumShift)
-            return index
+        let index = buckets.index(of: value)
+        cells.add(1, to: index)
+        cells.add(value >> buckets.sumShift, to: buckets.bounds.count + 1)
+        return index
+    }
+
+    /// Writes what was observed so far. An observation in progress may be half included.
+    package func write(into exposition: inout Exposition, labels: String) {
+        let count = buckets.bounds.count
+        var running: UInt64 = 0
+        let counts = (0...count).map { index in
+            running &+= cells.sum(index)
+            return Int(truncatingIfNeeded: running)
         }
+        exposition.histogram(
+            labels: labels, bounds: buckets.labels, counts: counts,
+            sum: Double(cells.sum(count + 1)) * Double(1 << buckets.sumShift) / 1e9,
+            exemplar: exemplars.latest)
     }
 }
 

@@ -2,12 +2,10 @@ import Synchronization
 
 /// Everything that `/metrics` shows, in the order in which it was added.
 package final class MetricRegistry: Sendable {
-    /// How many threads write shards of their own.
-    package let shards: Int
     /// Each writes one or more families at every scrape.
     private let sources = Mutex<[@Sendable (inout Exposition) -> Void]>([])
 
-    package init(shards: Int) { self.shards = shards }
+    package init() {}
 
     /// Each name may be added only once.
     private func add(_ source: @escaping @Sendable (inout Exposition) -> Void) {
@@ -20,19 +18,17 @@ package final class MetricRegistry: Sendable {
     }
 
     package func counters(_ name: String, _ help: String, labels: FieldName...) -> MetricFamily<Counter> {
-        let description = MetricDescription(.counter, name, help, labels: labels)
-        return add(MetricFamily(description) { [shards] in Counter(shards: shards) })
+        add(MetricFamily(MetricDescription(.counter, name, help, labels: labels)) { Counter() })
     }
 
     package func gauges(_ name: String, _ help: String, labels: FieldName...) -> MetricFamily<Counter> {
-        add(MetricFamily(MetricDescription(.gauge, name, help, labels: labels)) { Counter(shards: 0) })
+        add(MetricFamily(MetricDescription(.gauge, name, help, labels: labels)) { Counter() })
     }
 
     package func histograms(
         _ name: String, _ help: String, _ buckets: Buckets, labels: FieldName...
     ) -> MetricFamily<Histogram> {
-        let description = MetricDescription(.histogram, name, help, labels: labels)
-        return add(MetricFamily(description) { [shards] in Histogram(buckets, shards: shards) })
+        add(MetricFamily(MetricDescription(.histogram, name, help, labels: labels)) { Histogram(buckets) })
     }
 
     package func render(_ format: Exposition.Format) -> [UInt8] {

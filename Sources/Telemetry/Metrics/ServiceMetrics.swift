@@ -126,23 +126,23 @@ public struct StageMetrics: Sendable {
 /// One writer's part of the metrics counted for every message. Only one thread at a time may use it.
 public struct MetricsShard: Sendable {
     /// By the index of the outcome.
-    public let published: [CounterShard]
+    public let published: [Counter]
     /// By the index of the reason.
-    public let deadLetters: [CounterShard]
-    public let dropped: CounterShard
-    public let messageSeconds: HistogramShard
-    public let endToEndSeconds: HistogramShard
+    public let deadLetters: [Counter]
+    public let dropped: Counter
+    public let messageSeconds: Histogram
+    public let endToEndSeconds: Histogram
     /// In the order of the chain.
     public var stages: [StageMetricsShard]
 }
 
 /// One writer's part of a stage's metrics.
 public struct StageMetricsShard: Sendable {
-    public let seconds: HistogramShard
+    public let seconds: Histogram
     private let metrics: StageMetrics
     private let index: Int
     /// The results seen so far, by the addresses of their literals: few enough for a linear search.
-    private var results: [(word: UInt, reason: UInt, counter: CounterShard)] = []
+    private var results: [(word: UInt, reason: UInt, counter: Counter)] = []
 
     init(_ metrics: StageMetrics, _ index: Int) {
         self.metrics = metrics

@@ -17,7 +17,7 @@ struct MembershipTests {
             consumer: properties, producer: properties, input: ["events", "others"], output: "out",
             deadLetters: "dead")
         let metrics = ServiceMetrics(
-            registry: MetricRegistry(shards: 1), stages: [], outcomes: Outcome.allCases.map { "\($0.name)" },
+            registry: MetricRegistry(), stages: [], outcomes: Outcome.allCases.map { "\($0.name)" },
             deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
         let environment = EngineEnvironment(
             chain: Chain([], settings: Chain.Settings()), counts: counts, contacts: nil, metrics: metrics, log: Log())

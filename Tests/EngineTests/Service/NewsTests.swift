@@ -73,7 +73,7 @@ struct NewsTests {
     private let environment: EngineEnvironment
 
     init() {
-        let registry = MetricRegistry(shards: 1)
+        let registry = MetricRegistry()
         let metrics = ServiceMetrics(registry: registry, stages: [], outcomes: [], deadLetterReasons: [])
         environment = EngineEnvironment(
             chain: Chain([]), counts: nil, contacts: nil, metrics: metrics, log: log)

@@ -17,7 +17,7 @@ final class ServicePeer {
     let inbox = ShardInbox(shard: 0)
     let settings: EngineSettings
     let environment: EngineEnvironment
-    private let registry = MetricRegistry(shards: 2)
+    private let registry = MetricRegistry()
 
     init(
         producer more: [(name: String, value: String)] = [], headers others: [(name: String, value: String)] = [],

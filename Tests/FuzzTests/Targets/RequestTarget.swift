@@ -14,7 +14,7 @@ final class RequestTarget: FuzzTarget {
     private let router: Router
 
     init(_ name: String) {
-        let registry = MetricRegistry(shards: 0)
+        let registry = MetricRegistry()
         registry.counters("test_total", "Test.").series().add(3)
         let log = Log(level: .debug)
         log.log(.info, "Log level changed", [.setting("é")])

@@ -6,7 +6,7 @@ import Testing
     @Test("Scrapes of one format within a tenth of a second share a rendering")
     func sharing() {
         let time = ManualClock()
-        let registry = MetricRegistry(shards: 0)
+        let registry = MetricRegistry()
         let counter = registry.counters("test_total", "Test.").series()
         let page = MetricsPage(registry, clock: time.clock)
         let first = page.bytes(.prometheus)

@@ -49,7 +49,7 @@ import Testing
 
     @Test("Every metric that the page draws is served")
     func names() {
-        let registry = MetricRegistry(shards: 1)
+        let registry = MetricRegistry()
         let metrics = ServiceMetrics(
             registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
         registry.addProcess(log: Log(), version: "1")

@@ -11,7 +11,7 @@ import Testing
 
     @Test("OpenMetrics shows the trace of an observation in its bucket; Prometheus text does not")
     func shown() throws {
-        let registry = MetricRegistry(shards: 1)
+        let registry = MetricRegistry()
         let histogram = registry.histograms("test_seconds", "Time.", Buckets([1_000_000_000])).series()
         let id = try #require(trace("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
         histogram.shard(0).observe(nanoseconds: 1_500_000_000, trace: id)

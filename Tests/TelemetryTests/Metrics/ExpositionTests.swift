@@ -6,7 +6,7 @@ import Testing
 @Suite struct ExpositionTests {
     /// One metric of each kind, with text that must be escaped.
     private var registry: MetricRegistry {
-        let registry = MetricRegistry(shards: 2)
+        let registry = MetricRegistry()
         let records = registry.counters(
             "test_records_total", "Records \\ by\n\"topic\".", labels: .topic, .partition)
         records.series("a \"b\" \\ c\nd", "0").add(2)
@@ -71,7 +71,7 @@ import Testing
 
     @Test("A family without series is not shown")
     func empty() {
-        let registry = MetricRegistry(shards: 0)
+        let registry = MetricRegistry()
         _ = registry.counters("test_total", "None.")
         registry.measure(MetricDescription(.gauge, "test_none", "None.")) { [] }
         #expect(registry.render(.prometheus).isEmpty)

@@ -18,7 +18,7 @@ import Testing
 
     @Test("Observations of shards and other threads add up in cumulative buckets")
     func served() {
-        let registry = MetricRegistry(shards: 1)
+        let registry = MetricRegistry()
         let histogram = registry.histograms("h", "help", Buckets([1, 2, 4].map { $0 * 1_000_000_000 })).series()
         for seconds in [1, 2, 100] as [Int64] { histogram.observe(nanoseconds: seconds * 1_000_000_000) }
         for seconds in [-1, 4] as [Int64] { histogram.shard(0).observe(nanoseconds: seconds * 1_000_000_000) }
@@ -33,7 +33,7 @@ import Testing
 
     @Test("The sum of a backlog's seconds does not overflow")
     func backlog() throws {
-        let registry = MetricRegistry(shards: 1)
+        let registry = MetricRegistry()
         let histogram = registry.histograms("h", "help", .endToEnd).series()
         // Nine centuries in all, some of them observed by a shard.
         for _ in 0..<4 {

@@ -9,14 +9,14 @@ import Testing
 
     @Test("The same label values give the same handle")
     func resolving() {
-        let family = MetricRegistry(shards: 0).counters("test_total", "Test.", labels: .topic)
+        let family = MetricRegistry().counters("test_total", "Test.", labels: .topic)
         #expect(family.series("a") === family.series("a"))
         #expect(family.series("a") !== family.series("b"))
     }
 
     @Test("Shards, other threads and scrapes at the same time lose no count")
     func concurrency() async {
-        let registry = MetricRegistry(shards: 4)
+        let registry = MetricRegistry()
         let family = registry.counters("test_total", "Test.", labels: .topic)
         let counter = family.series("a")
         let histogram = registry.histograms("test_seconds", "Test.", .stage).series()

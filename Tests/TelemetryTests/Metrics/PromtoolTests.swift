@@ -8,7 +8,7 @@ import Testing
 struct PromtoolTests {
     @Test("promtool has no complaint about the service's metrics")
     func check() throws {
-        let registry = MetricRegistry(shards: 1)
+        let registry = MetricRegistry()
         let metrics = ServiceMetrics(
             registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
         registry.addProcess(log: Log(), version: "1")

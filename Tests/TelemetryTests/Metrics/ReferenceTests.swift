@@ -25,7 +25,7 @@ struct ReferenceTests {
 
     /// Every metric that a service may expose.
     private var exposition: [Substring] {
-        let registry = MetricRegistry(shards: 1)
+        let registry = MetricRegistry()
         let metrics = ServiceMetrics(
             registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
         registry.addProcess(log: Log(), version: "1")

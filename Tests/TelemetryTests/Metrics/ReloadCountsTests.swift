@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Reloaded files")
 struct ReloadCountsTests {
-    private let registry = MetricRegistry(shards: 1)
+    private let registry = MetricRegistry()
     private let reloads = ReloadCounts()
 
     private var lines: Set<Substring> {

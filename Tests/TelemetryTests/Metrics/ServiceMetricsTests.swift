@@ -3,7 +3,7 @@ import PushmillTestSupport
 import Testing
 
 @Suite struct ServiceMetricsTests {
-    private let registry = MetricRegistry(shards: 2)
+    private let registry = MetricRegistry()
     private let metrics: ServiceMetrics
 
     init() {

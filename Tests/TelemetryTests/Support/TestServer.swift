@@ -2,7 +2,7 @@
 
 /// The admin endpoint on a free port, with one metric and a log.
 struct TestServer {
-    let registry = MetricRegistry(shards: 0)
+    let registry = MetricRegistry()
     let log = Log(level: .debug)
     let server: AdminServer
 
