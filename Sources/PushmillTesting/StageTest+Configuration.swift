@@ -34,9 +34,8 @@ extension StageTest {
         let configuration = try read(
             ConfigurationSource(registry: StageRegistry(adding: stages), environment: [:]))
         let (clock, log) = (ManualTime(), TestLog())
-        let silent = Console(output: { _ in }, error: { _ in })
         let candidate = try await configuration.candidate(
-            silent, counts: nil, time: .manual(clock), recorded: RecordedOutputs(), contacts: TestContacts(contacts),
+            counts: nil, time: .manual(clock), recorded: RecordedOutputs(), contacts: TestContacts(contacts),
             log: log.add)
         self.init(candidate, configuration.delivery.deadline, clock, badges, log, folder)
     }

@@ -1,6 +1,6 @@
 import PushmillPayload
 import PushmillReplay
-package import PushmillStages
+import PushmillStages
 import PushmillTelemetry
 import Synchronization
 
@@ -73,7 +73,7 @@ extension Rehearsal.Result {
 }
 
 /// Reports what each stage did to a message, and how long it took.
-package final class Explanation: ChainObserver {
+final class Explanation: ChainObserver {
     private struct State {
         var names: [String] = []
         var content: NotificationContent?
@@ -90,9 +90,9 @@ package final class Explanation: ChainObserver {
     /// Prints a heading for what follows.
     func begin(_ title: String) { console.error("\(title):") }
 
-    package func stagesWillBegin(_ content: NotificationContent) { state.withLock { $0.content = content } }
+    func stagesWillBegin(_ content: NotificationContent) { state.withLock { $0.content = content } }
 
-    package func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {
+    func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {
         let (name, before) = state.withLock { state -> (String, NotificationContent?) in
             defer { state.content = content }
             return (state.names[stage], state.content)
@@ -104,9 +104,9 @@ package final class Explanation: ChainObserver {
         }
     }
 
-    package func stageAbandoned(_ stage: Int, isLate: Bool) {
+    func stageAbandoned(_ stage: Int, isLate: Bool) {
         console.error("  \(state.withLock { $0.names[stage] }): ran out of time")
     }
 
-    package func abandonedStageEnded(_ stage: Int) {}
+    func abandonedStageEnded(_ stage: Int) {}
 }

@@ -5,17 +5,18 @@ package import PushmillStages
 
 extension Configuration {
     /// A chain to try on records, outside the service: nothing that the configuration names is watched or created.
-    /// `explanation` reports and times the stages.
+    /// `observer` times the stages.
     ///
     /// Badges start from `counts`. Media is fetched and not kept; with `recorded`, it comes from there. Contacts come
-    /// from `contacts`, if given, unless they are a file's. `log` receives what stages log about single messages.
+    /// from `contacts`, if given, unless they are a file's. `tell` receives what stages log of themselves, and `log` what they log about messages.
     package func candidate(
-        _ console: Console, explanation: Explanation? = nil, counts: BadgeCounts?, time: TimeSource = .system,
-        recorded: RecordedOutputs? = nil, contacts book: (any ContactBook)? = nil, log: @escaping Chain.Log
+        counts: BadgeCounts?, observer: (any ChainObserver)? = nil, time: TimeSource = .system,
+        recorded: RecordedOutputs? = nil, contacts book: (any ContactBook)? = nil,
+        tell: @escaping @Sendable (String) -> Void = { _ in }, log: @escaping Chain.Log
     ) async throws(ProgramError) -> Candidate {
         let watcher = FileWatcher { _, _, _ in }
         let resources = StageResources(
-            log: { severity, stage, message in console.error("\(severity): \(stage): \(message)") },
+            log: { severity, stage, message in tell("\(severity): \(stage): \(message)") },
             watcher: watcher,
             contacts: { [state] source in
                 if let book, !source.isFile { return book }
@@ -23,8 +24,7 @@ extension Configuration {
             },
             media: { settings, log in try recorded?.media(settings) ?? MediaLibrary(settings, keeps: false, log: log) })
         let links = try await links(resources) { recorded?.wrap($0) ?? $0 }
-        explanation?.name(links.map(\.stage.name))
-        let chain = Chain(links, settings: Chain.Settings(delivery), time: time, observer: explanation, log: log)
+        let chain = Chain(links, settings: Chain.Settings(delivery), time: time, observer: observer, log: log)
         return Candidate(
             chain: chain, outputTopic: topics.output, deadLetterTopic: topics.deadLetter, counts: counts,
             recorded: recorded ?? RecordedOutputs())

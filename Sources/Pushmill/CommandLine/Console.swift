@@ -4,27 +4,15 @@ import PushmillPayload
 import Synchronization
 
 /// The text output of a command: results go to `output`, everything else to `error`. Adds a line end if it is missing.
-package struct Console: Sendable {
-    package let output: @Sendable (String) -> Void
-    package let error: @Sendable (String) -> Void
+struct Console: Sendable {
+    let output: @Sendable (String) -> Void
+    let error: @Sendable (String) -> Void
     /// Returns the next bytes of the input; empty at its end.
-    package let input: @Sendable () throws(ProgramError) -> [UInt8]
+    let input: @Sendable () throws(ProgramError) -> [UInt8]
     /// Shows a command's progress, each time in place of the previous text; nil without a terminal.
-    package let status: (@Sendable (String) -> Void)?
+    var status: (@Sendable (String) -> Void)?
     /// True if `output` is a terminal.
-    package let isTerminal: Bool
-
-    package init(
-        output: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void,
-        input: @escaping @Sendable () throws(ProgramError) -> [UInt8] = { () throws(ProgramError) in [] },
-        status: (@Sendable (String) -> Void)? = nil, isTerminal: Bool = false
-    ) {
-        self.output = output
-        self.error = error
-        self.input = input
-        self.status = status
-        self.isTerminal = isTerminal
-    }
+    var isTerminal = false
 
     static let standard = Console(
         output: { write(ended($0), to: STDOUT_FILENO) },

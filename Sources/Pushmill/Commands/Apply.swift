@@ -24,10 +24,10 @@ extension Command {
         let console = invocation.console
         let explanation = invocation.flag(.explain) ? Explanation(console) : nil
         let counts = try invocation.badgeCounts() ?? BadgeCounts()
-        let candidate = try await configuration.candidate(console, explanation: explanation, counts: counts) {
-            severity, stage, source, message in
-            console.error("\(severity): \(stage): \(source): \(message)")
-        }
+        let candidate = try await configuration.candidate(
+            counts: counts, observer: explanation, tell: console.error,
+            log: { console.error("\($0): \($1): \($2): \($3)") })
+        explanation?.name(candidate.chain.links.map(\.stage.name))
         let application = Application(
             candidate: candidate, rehearsal: Rehearsal(candidate.chain, counts: counts), console: console,
             explanation: explanation)

@@ -88,8 +88,9 @@ struct ReplayCommand {
         let deadlines = try invocation.value(.deadlines, .choice(Deadlines.self)) ?? .off
         // With a stopped clock no deadline passes: findings must not depend on the speed of this machine.
         let candidate = try await configuration.candidate(
-            console, counts: invocation.badgeCounts(), time: .manual(ManualTime()),
-            recorded: RecordedOutputs(repeatsDeadlines: deadlines == .recorded), log: { _, _, _, _ in })
+            counts: invocation.badgeCounts(), time: .manual(ManualTime()),
+            recorded: RecordedOutputs(repeatsDeadlines: deadlines == .recorded), tell: console.error,
+            log: { _, _, _, _ in })
         let source = try open(invocation.required(.input), isOrdered: true, range: invocation.range)
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
         let baseline = try await baseline(golden)

@@ -50,7 +50,7 @@ package struct Redrive: Sendable {
     ) async throws(ReplayError) -> Tally {
         let journal = try RedriveJournal(path: path, isDry: isDry)
         var tally: Tally = [:]
-        var known: Set<DeadLetter.Origin> = []
+        var known: Set<String> = []
         let sender = isDry ? nil : try RecordSender(properties)
         defer { end(tally) }
         while true {
@@ -60,7 +60,6 @@ package struct Redrive: Sendable {
                 try sender?.check()
                 return tally
             }
-            var sent: [RecordEnvelope] = []
             var fates: [(letter: DeadLetter, fate: Fate)] = []
             var failure: ReplayError?
             for record in records {
@@ -82,12 +81,13 @@ package struct Redrive: Sendable {
                         failure = error
                         break
                     }
-                    sent.append(record)
                 }
                 fates.append((letter, fate))
             }
             let answers = sender?.settle(patience: isOver() ? patience : .max) ?? []
-            for (record, answer) in zip(sent, answers) where answer == .acknowledged { journal.add(record) }
+            for (sent, answer) in zip(fates.filter { $0.fate == .sent }, answers) where answer == .acknowledged {
+                journal.add(sent.letter.record)
+            }
             try journal.flush()
             var left = answers[...]
             for (letter, meant) in fates {
@@ -110,7 +110,7 @@ package struct Redrive: Sendable {
     }
 
     /// `known` are the records that are being sent back, or were before.
-    private func fate(of letter: DeadLetter, _ inputs: [String], _ known: inout Set<DeadLetter.Origin>) -> Fate {
+    private func fate(of letter: DeadLetter, _ inputs: [String], _ known: inout Set<String>) -> Fate {
         if !inputs.contains(letter.place.topic) { return .foreign }
         if letter.isWithoutRecord { return .empty }
         if letter.attempt > maximalAttempts { return .exhausted }
@@ -148,20 +148,11 @@ package struct DeadLetter: Sendable {
     }
 
     /// Identifies a record and its attempt. A recreated topic has other records at the same places.
-    struct Origin: Hashable {
-        let place: TopicPartition
-        let offset: Int64
-        let attempt: Int64
-        let timestamp: Int64
-        let content: Int
-    }
-
-    var origin: Origin {
+    var origin: String {
         var hasher = Hasher()
         hasher.combine(record.key)
         hasher.combine(record.payload)
-        return Origin(
-            place: place, offset: offset, attempt: attempt, timestamp: record.timestamp, content: hasher.finalize())
+        return "\(place)/\(offset) \(attempt) \(record.timestamp) \(hasher.finalize())"
     }
 
     /// The record was too large for the brokers even as a letter, so the letter only names it.
