@@ -21,7 +21,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     let reader: ChangelogReader?
     let pool: StagePool
     let letterReader: LetterReader
-    var counters: MetricsShard
+    var counters: MessageMetrics
     private(set) var now = TimeSource.system.now
     private(set) var wallClock = SystemTime.milliseconds
 
@@ -94,7 +94,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         self.reader = reader
         pool = StagePool { inbox.postResult($0) }
         letterReader = LetterReader(settings, environment, inbox)
-        counters = environment.metrics.shard(inbox.shard)
+        counters = environment.metrics.messages.shard(inbox.shard)
         let capacity = settings.shard.maxInFlight + 1
         suspended = Array(repeating: nil, count: capacity)
         turns = Array(repeating: .past, count: capacity)

@@ -56,7 +56,7 @@ extension MetricRegistry {
 final class AbandonedStages: ChainObserver {
     private let stages: [StageMetrics]
 
-    init(_ metrics: ServiceMetrics) { stages = metrics.stages }
+    init(_ metrics: ServiceMetrics) { stages = metrics.messages.stages }
 
     func stageAbandoned(_ stage: Int, isLate: Bool) {
         if isLate { stages[stage].expired.add() }

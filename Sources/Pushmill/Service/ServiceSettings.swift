@@ -75,7 +75,7 @@ extension ServiceMetrics {
             registry: registry, stages: links.map(\.stage.name), outcomes: Outcome.allCases.map { "\($0.name)" },
             deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
         for topic in topics { _ = metrics.consumed(topic: topic) }
-        for (stage, link) in zip(metrics.stages, links) {
+        for (stage, link) in zip(metrics.messages.stages, links) {
             for result in [.ok, .skipped, .expired, .failed("error")] + link.stage.results {
                 if case .failed(let reason) = result {
                     _ = stage.results("failed", reason: "\(reason)")

@@ -2,17 +2,24 @@ import Synchronization
 
 /// A number that grows or, as a gauge, goes up and down. Any thread may add to it; a thread that does so for every
 /// message takes a shard.
-public final class Counter: MetricSeries {
+public struct Counter: MetricSeries {
     private let cells: Cells
+    // The first cell, without counting a reference for each message.
+    nonisolated(unsafe) private let cell: UnsafeMutablePointer<Cells.Cell>
+    private let hasOneWriter: Bool
 
-    private init(_ cells: Cells) { self.cells = cells }
+    private init(_ cells: Cells) {
+        self.cells = cells
+        cell = cells[0]
+        hasOneWriter = cells.hasOneWriter
+    }
 
-    package convenience init() { self.init(Cells(count: 1)) }
+    package init() { self.init(Cells(count: 1)) }
 
     /// One writer's part, for one thread at a time; writers are numbered from 0.
     public func shard(_ index: Int) -> Counter { Counter(cells.part(index)) }
 
-    public func add(_ amount: Int = 1) { cells.add(UInt64(truncatingIfNeeded: amount), to: 0) }
+    public func add(_ amount: Int = 1) { cell.add(UInt64(truncatingIfNeeded: amount), hasOneWriter) }
 
     public var value: Int { Int(truncatingIfNeeded: cells.sum(0)) }
 
@@ -32,7 +39,7 @@ final class Cells: Sendable {
     // Set once; the cells are atomics and live as long as this object.
     nonisolated(unsafe) private let base: UnsafeMutablePointer<Cell>
     private let count: Int
-    private let hasOneWriter: Bool
+    let hasOneWriter: Bool
     private let parts = Mutex<[Int: Cells]>([:])
 
     init(count: Int, hasOneWriter: Bool = false) {
@@ -57,16 +64,18 @@ final class Cells: Sendable {
 
     subscript(index: Int) -> UnsafeMutablePointer<Cell> { base + index }
 
-    func add(_ amount: UInt64, to index: Int) {
-        if hasOneWriter {
-            // Two plain moves instead of a locked instruction. A reader sees the old or the new value.
-            base[index].store(base[index].load(ordering: .relaxed) &+ amount, ordering: .relaxed)
-        } else {
-            base[index].wrappingAdd(amount, ordering: .relaxed)
-        }
-    }
-
     func sum(_ index: Int) -> UInt64 {
         parts.withLock { $0.values.reduce(base[index].load(ordering: .relaxed)) { $0 &+ $1.sum(index) } }
+    }
+}
+
+extension UnsafeMutablePointer where Pointee == Cells.Cell {
+    func add(_ amount: UInt64, _ hasOneWriter: Bool) {
+        if hasOneWriter {
+            // Two plain moves instead of a locked instruction. A reader sees the old or the new value.
+            pointee.store(pointee.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
+        } else {
+            pointee.wrappingAdd(amount, ordering: .relaxed)
+        }
     }
 }

@@ -32,8 +32,8 @@ public final class Histogram: MetricSeries {
     /// Returns the bucket that the value went into.
     private func count(_ value: UInt64) -> Int {
         let index = buckets.index(of: value)
-        cells.add(1, to: index)
-        cells.add(value >> buckets.sumShift, to: buckets.bounds.count + 1)
+        cells[index].add(1, cells.hasOneWriter)
+        cells[buckets.bounds.count + 1].add(value >> buckets.sumShift, cells.hasOneWriter)
         return index
     }
 

@@ -40,7 +40,7 @@ package final class MetricRegistry: Sendable {
 }
 
 /// One member of a family: what it has for one set of label values.
-package protocol MetricSeries: AnyObject, Sendable {
+package protocol MetricSeries: Sendable {
     func write(into exposition: inout Exposition, labels: String)
 }
 

@@ -1,14 +1,6 @@
-/// Every metric of the service, resolved. What is counted for each message is in the `MetricsShard` of the thread that
-/// counts it; the rest is counted here, from any thread.
+/// Every metric of the service, resolved.
 public final class ServiceMetrics: Sendable {
-    /// By the index of the outcome or of the reason, in the order given to `init`.
-    public let published: [Counter]
-    public let deadLetters: [Counter]
-    public let dropped: Counter
-    /// In the order of the chain.
-    public let stages: [StageMetrics]
-    private let messageSeconds: Histogram
-    private let endToEndSeconds: Histogram
+    public let messages: MessageMetrics
     private let consumed: MetricFamily<Counter>
 
     public let outputsReturned: Counter
@@ -31,23 +23,25 @@ public final class ServiceMetrics: Sendable {
             "pushmill_records_published_total",
             "Records whose output the brokers acknowledged. A record counts again after an aborted transaction.",
             labels: .outcome)
-        self.published = outcomes.map { published.series($0) }
         let deadLetters = registry.counters(
             "pushmill_dead_letters_total", "Dead letters that the brokers acknowledged.", labels: .reason)
-        self.deadLetters = deadLetterReasons.map { deadLetters.series($0) }
-        dropped = registry.counters(
+        let dropped = registry.counters(
             "pushmill_records_dropped_total",
             "Expired records that were dropped (`expired: drop`). A record consumed again counts again."
         ).series()
-        messageSeconds = registry.histograms(
+        let messageSeconds = registry.histograms(
             "pushmill_message_seconds",
             "Time from a message's turn until its output is handed to the producer; 0 if no stage waited.", .message
         ).series()
-        endToEndSeconds = registry.histograms(
+        let endToEndSeconds = registry.histograms(
             "pushmill_end_to_end_seconds", "Time from a record's timestamp to the acknowledgment of its output.",
             .endToEnd
         ).series()
-        self.stages = StageMetrics.all(stages, in: registry)
+        messages = MessageMetrics(
+            published: outcomes.map { published.series($0) },
+            deadLetters: deadLetterReasons.map { deadLetters.series($0) }, dropped: dropped,
+            messageSeconds: messageSeconds, endToEndSeconds: endToEndSeconds,
+            stages: StageMetrics.all(stages, in: registry))
         outputsReturned = registry.counters(
             "pushmill_outputs_returned_total", "Outputs that brokers did not store and that are sent again."
         ).series()
@@ -72,21 +66,34 @@ public final class ServiceMetrics: Sendable {
         transactionsAborted = transactions.series("aborted")
     }
 
-    /// The part of one writer, a shard; writers are numbered from 0.
-    public func shard(_ index: Int) -> MetricsShard {
-        MetricsShard(
+    public func consumed(topic: String) -> Counter { consumed.series(topic) }
+}
+
+/// What is counted for each message. Any thread may count; a thread that does so for every message takes a shard.
+public struct MessageMetrics: Sendable {
+    /// By the index of the outcome, in the order given to `ServiceMetrics`.
+    public let published: [Counter]
+    /// By the index of the reason.
+    public let deadLetters: [Counter]
+    public let dropped: Counter
+    public let messageSeconds: Histogram
+    public let endToEndSeconds: Histogram
+    /// In the order of the chain.
+    public var stages: [StageMetrics]
+
+    /// One writer's part, for one thread at a time; writers are numbered from 0.
+    public func shard(_ index: Int) -> MessageMetrics {
+        MessageMetrics(
             published: published.map { $0.shard(index) }, deadLetters: deadLetters.map { $0.shard(index) },
             dropped: dropped.shard(index), messageSeconds: messageSeconds.shard(index),
-            endToEndSeconds: endToEndSeconds.shard(index), stages: stages.map { StageMetricsShard($0, index) })
+            endToEndSeconds: endToEndSeconds.shard(index), stages: stages.map { $0.shard(index) })
     }
-
-    public func consumed(topic: String) -> Counter { consumed.series(topic) }
 }
 
 /// The metrics of one stage.
 public struct StageMetrics: Sendable {
     public let name: String
-    public let seconds: Histogram
+    public private(set) var seconds: Histogram
     /// Deadlines, including that of the stage's own budget, that passed while this stage ran.
     public let expired: Counter
     /// Abandoned calls of this stage that still run.
@@ -94,9 +101,31 @@ public struct StageMetrics: Sendable {
     /// Results that came too late for their message and were dropped.
     public let late: Counter
     private let results: MetricFamily<Counter>
+    /// The one writer of `seconds` and of what `count` counts; nil for any thread.
+    private var writer: Int?
+    /// The results counted so far, by the addresses of their literals: few enough for a linear search.
+    private var counted: [(word: UInt, reason: UInt, counter: Counter)] = []
+
+    fileprivate func shard(_ index: Int) -> StageMetrics {
+        var shard = self
+        (shard.seconds, shard.writer) = (seconds.shard(index), index)
+        return shard
+    }
 
     /// The counter of one of the stage's results; `reason` is empty if the result has none.
     public func results(_ result: String, reason: String = "") -> Counter { results.series(name, result, reason) }
+
+    /// Both words are from the fixed vocabulary; an empty reason means none.
+    public mutating func count(_ result: StaticString, reason: StaticString = "", by amount: Int = 1) {
+        let key = (result.identity, reason.identity)
+        for index in counted.indices where counted[index].word == key.0 && counted[index].reason == key.1 {
+            return counted[index].counter.add(amount)
+        }
+        let series = results("\(result)", reason: "\(reason)")
+        let counter = writer.map(series.shard) ?? series
+        counted.append((key.0, key.1, counter))
+        counter.add(amount)
+    }
 
     fileprivate static func all(_ names: [String], in registry: MetricRegistry) -> [StageMetrics] {
         let results = registry.counters(
@@ -120,44 +149,5 @@ public struct StageMetrics: Sendable {
                 name: name, seconds: seconds.series(name), expired: expired.series(name),
                 abandoned: abandoned.series(name), late: late.series(name), results: results)
         }
-    }
-}
-
-/// One writer's part of the metrics counted for every message. Only one thread at a time may use it.
-public struct MetricsShard: Sendable {
-    /// By the index of the outcome.
-    public let published: [Counter]
-    /// By the index of the reason.
-    public let deadLetters: [Counter]
-    public let dropped: Counter
-    public let messageSeconds: Histogram
-    public let endToEndSeconds: Histogram
-    /// In the order of the chain.
-    public var stages: [StageMetricsShard]
-}
-
-/// One writer's part of a stage's metrics.
-public struct StageMetricsShard: Sendable {
-    public let seconds: Histogram
-    private let metrics: StageMetrics
-    private let index: Int
-    /// The results seen so far, by the addresses of their literals: few enough for a linear search.
-    private var results: [(word: UInt, reason: UInt, counter: Counter)] = []
-
-    init(_ metrics: StageMetrics, _ index: Int) {
-        self.metrics = metrics
-        self.index = index
-        seconds = metrics.seconds.shard(index)
-    }
-
-    /// Both words are from the fixed vocabulary; an empty reason means none.
-    public mutating func count(_ result: StaticString, reason: StaticString = "", by amount: Int = 1) {
-        let key = (result.identity, reason.identity)
-        for index in results.indices where results[index].word == key.0 && results[index].reason == key.1 {
-            return results[index].counter.add(amount)
-        }
-        let counter = metrics.results("\(result)", reason: "\(reason)").shard(index)
-        results.append((key.0, key.1, counter))
-        counter.add(amount)
     }
 }

@@ -83,7 +83,7 @@ struct KafkaPortsTests {
         return ports
     }
 
-    private var published: [Int] { peer.environment.metrics.published.map(\.value) }
+    private var published: [Int] { peer.environment.metrics.messages.published.map(\.value) }
 
     @Test("An output is stored with the key and headers of its message, and counted")
     func output() throws {
@@ -110,7 +110,7 @@ struct KafkaPortsTests {
         guard case .ended(let destination, _) = step else { throw KafkaError("a stage was begun") }
         expect(destination, is: .nowhere)
         let metrics = peer.environment.metrics
-        #expect(metrics.dropped.value == 1 && metrics.published.allSatisfy { $0.value == 0 })
+        #expect(metrics.messages.dropped.value == 1 && metrics.messages.published.allSatisfy { $0.value == 0 })
     }
 
     @Test("A delivery is kept for reuse unless it has become large", arguments: [(10, 1), (100_000, 0)])
@@ -176,7 +176,7 @@ struct KafkaPortsTests {
             else { throw KafkaError("a stage was begun") }
         }
         ports.wait(until: ports.now, records: false)
-        expect(peer.environment.metrics.stages.map { $0.results("ok").value }, is: [20])
+        expect(peer.environment.metrics.messages.stages.map { $0.results("ok").value }, is: [20])
     }
 
     @Test("The time of a suspended stage is measured for every message, even if all is well")
@@ -258,7 +258,7 @@ struct KafkaPortsTests {
     @Test("A held output is counted by its own outcome, whatever its entry was before")
     func heldFacts() throws {
         var ports = try ports()
-        let deadLetters = { peer.environment.metrics.deadLetters.map(\.value).reduce(0, +) }
+        let deadLetters = { peer.environment.metrics.messages.deadLetters.map(\.value).reduce(0, +) }
         _ = try publish(by: &ports, isHeld: true)
         #expect(published[Outcome.passed.rawValue] == 1 && published.reduce(0, +) == 1)
         _ = try publish(by: &ports, isHeld: false, refusals: 1)

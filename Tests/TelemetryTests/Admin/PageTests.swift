@@ -54,7 +54,7 @@ import Testing
             registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
         registry.addProcess(log: Log(), version: "1")
         registry.addWork()
-        _ = (metrics.consumed(topic: "in"), metrics.stages[0].results("ok"))
+        _ = (metrics.consumed(topic: "in"), metrics.messages.stages[0].results("ok"))
         let served = String(decoding: registry.render(.prometheus), as: UTF8.self)
         let page = Page.html(nonce: "", showsNotifications: true)
         let drawn = Set(page.matches(of: /'((?:pushmill|process)_[a-z_]+)'/).map { $0.output.1 })

@@ -17,7 +17,7 @@ struct PromtoolTests {
         let reloads = ReloadCounts()
         reloads.add("/etc/keys.json", succeeded: true)
         registry.addReloads(reloads) { ["/etc/catalog"] }
-        var shard = metrics.shard(0)
+        var shard = metrics.messages.shard(0)
         shard.stages[0].count("ok")
 
         let file = "/tmp/pushmill-metrics-\(getpid()).txt"

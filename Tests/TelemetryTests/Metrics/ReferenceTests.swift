@@ -31,7 +31,7 @@ struct ReferenceTests {
         registry.addProcess(log: Log(), version: "1")
         registry.addWork()
         registry.addReloads(ReloadCounts()) { ["/etc/keys.json"] }
-        _ = (metrics.consumed(topic: "in"), metrics.stages[0].results("ok"))
+        _ = (metrics.consumed(topic: "in"), metrics.messages.stages[0].results("ok"))
         return String(decoding: registry.render(.prometheus), as: UTF8.self).split(separator: "\n")
     }
 

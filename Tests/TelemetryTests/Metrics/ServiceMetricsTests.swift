@@ -18,7 +18,7 @@ import Testing
 
     @Test("A shard's counts are shown under the labels of their indices")
     func shard() {
-        var shard = metrics.shard(1)
+        var shard = metrics.messages.shard(1)
         shard.published[1].add()
         shard.deadLetters[0].add(2)
         shard.stages[0].count("ok")
@@ -40,7 +40,7 @@ import Testing
 
     @Test("Two shards that count the same result add to one series")
     func twoWriters() {
-        var (first, second) = (metrics.shard(0), metrics.shard(1))
+        var (first, second) = (metrics.messages.shard(0), metrics.messages.shard(1))
         first.stages[0].count("ok")
         second.stages[0].count("ok")
         #expect(lines.contains(#"pushmill_stage_results_total{stage="decrypt",result="ok",reason=""} 2"#))
