@@ -8,7 +8,8 @@ extension Configuration {
     /// `observer` times the stages.
     ///
     /// Badges start from `counts`. Media is fetched and not kept; with `recorded`, it comes from there. Contacts come
-    /// from `contacts`, if given, unless they are a file's. `tell` receives what stages log of themselves, and `log` what they log about messages.
+    /// from `contacts`, if given, unless they are a file's. `tell` receives what stages log of themselves, `log` what
+    /// they log about messages.
     package func candidate(
         counts: BadgeCounts?, observer: (any ChainObserver)? = nil, time: TimeSource = .system,
         recorded: RecordedOutputs? = nil, contacts book: (any ContactBook)? = nil,
