@@ -92,7 +92,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         self.producer = producer
         self.topics = topics
         self.reader = reader
-        pool = StagePool { inbox.postResult($0) }
+        pool = StagePool { inbox.results.post($0) }
         letterReader = LetterReader(settings, environment, inbox)
         counters = environment.metrics.messages.shard(inbox.shard)
         let capacity = settings.shard.maxInFlight + 1
@@ -294,7 +294,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     mutating func takeTerminations() -> Int { inbox.takeTerminations() }
 
-    mutating func takeStageResults(into entries: inout [Int]) { inbox.takeResults(into: &entries) }
+    mutating func takeStageResults(into entries: inout [Int]) { entries += inbox.results.take() }
 }
 
 extension Record: LentMessage {

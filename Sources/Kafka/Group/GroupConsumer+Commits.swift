@@ -39,7 +39,15 @@ extension GroupConsumer {
 
     /// Asks which record the log has at an offset; answered by `record` as soon as the partition has a leader. The
     /// partition need not be read.
-    package func askRecord(_ position: Position) { lookup.ask(position) }
+    package func askRecord(_ position: Position) {
+        lookup.ask(position) { [answers] in answers.post(.record(position, timestamp: $0?.timestamp)) }
+    }
+
+    /// Reads the record at an offset as soon as the partition has a leader, unless the partition is given back before.
+    /// `body` gets the record, lent for the call, on another thread; nil if the log holds none there.
+    package func readRecord(at position: Position, _ body: @escaping @Sendable (Record?) -> Void) {
+        lookup.ask(position, body)
+    }
 }
 
 /// Asks the coordinator for committed offsets, one request at a time, until they are known. For the consumer's thread.

@@ -16,6 +16,8 @@ package final class GroupConsumer {
     /// Partitions to stop, and where to read on, once a revocation is answered. Until then their records are dropped.
     @exclusivity(unchecked) var deferredStops: Set<TopicPartition> = []
     var deferredReads: [TopicPartition: Position] = [:]
+    /// Answers that come from other threads.
+    let answers: Mailbox<ConsumerEvent>
     let committedOffsets: CommittedOffsets
     let ranges: LogRanges
     let lookup: RecordLookup
@@ -73,8 +75,9 @@ package final class GroupConsumer {
         self.records = records
         self.signal = signal
         self.committedOffsets = committedOffsets
-        ranges = LogRanges(asker, signal)
-        lookup = RecordLookup(plain, signal, log: log)
+        answers = Mailbox(signal)
+        ranges = LogRanges(asker, answers)
+        lookup = RecordLookup(plain, log: log)
         waker = FetchWaker(client)
         isStatic = properties["group.instance.id"] != nil
         group = properties["group.id"] ?? ""
@@ -98,7 +101,7 @@ package final class GroupConsumer {
 
     package func subscribe(to topics: [String]) throws(KafkaError) {
         try client.subscribe(to: topics)
-        if isStatic { owners = OwnerWatch(client, group: group, topics: topics, signal) }
+        if isStatic { owners = OwnerWatch(client, group: group, topics: topics, answers) }
     }
 
     // MARK: Waiting
@@ -127,9 +130,7 @@ package final class GroupConsumer {
             group.events.append(.lost(Array(revoked)))
         }
         committedOffsets.take(into: &group.events)
-        ranges.take(into: &group.events)
-        lookup.take(into: &group.events)
-        owners?.take(into: &group.events)
+        group.events += answers.take()
         guard !group.events.isEmpty else { return }
         all.append(contentsOf: group.events)
         group.events.removeAll(keepingCapacity: true)

@@ -16,22 +16,20 @@ final class OwnerWatch: Sendable {
     private struct State {
         var isBegun = false
         var isClosed = false
-        var unowned: [TopicPartition] = []
     }
 
     private let client: Client
     private let group: String
-    private let signal: WakeSignal
+    private let answers: Mailbox<ConsumerEvent>
     private let topics: [String]
     private let queue = DispatchQueue(label: "pushmill.owners")
     private let state = Mutex(State())
-    private let hasNews = Atomic<Bool>(false)
 
-    init(_ client: Client, group: String, topics: [String], _ signal: WakeSignal) {
+    init(_ client: Client, group: String, topics: [String], _ answers: Mailbox<ConsumerEvent>) {
         self.client = client
         self.group = group
         self.topics = topics
-        self.signal = signal
+        self.answers = answers
     }
 
     /// The member has been told its partitions.
@@ -42,11 +40,6 @@ final class OwnerWatch: Sendable {
 
     /// Stops looking. Work that is still queued keeps the client alive until it sees that.
     func close() { state.withLock { $0.isClosed = true } }
-
-    func take(into events: inout [ConsumerEvent]) {
-        guard hasNews.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        events.append(.unowned(state.withLock { exchange(&$0.unowned, with: []) }))
-    }
 
     /// What was seen so far.
     private struct Look {
@@ -69,16 +62,10 @@ final class OwnerWatch: Sendable {
         now.count = unowned == seen.unowned ? seen.count + 1 : 1
         now.unowned = unowned ?? []
         if now.count >= Self.looksInARow, !now.unowned.isEmpty, subscribe(toPatterns: true) {
-            tell(now.unowned)
+            answers.post(.unowned(Array(now.unowned)))
             now = Look(isByPatterns: true)
         }
         lookLater(now, left: left)
-    }
-
-    private func tell(_ unowned: Set<TopicPartition>) {
-        state.withLock { $0.unowned = Array(unowned) }
-        hasNews.store(true, ordering: .releasing)
-        signal.wake()
     }
 
     /// A pattern makes librdkafka rejoin, because it asks for all topic names, and report what it owns, which makes

@@ -2,50 +2,43 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Finds out which record a log has at an offset, on its own dispatch queue and with a reader of its own, which lives
-/// while a question is open. A question stays open until brokers have answered: time says nothing about a log.
+/// Reads single records of logs, on its own dispatch queue and with a reader of its own, which lives while a question
+/// is open. A question stays open until brokers have answered: time says nothing about a log.
 final class RecordLookup: Sendable {
+    /// Called on the dispatch queue; nil if the log holds no record at the offset. The record is lent for the call.
+    typealias Answer = @Sendable (Record?) -> Void
+
     private struct State {
-        /// The offset that each partition is asked about.
-        var open: [TopicPartition: Int64] = [:]
+        var open: [Position: Answer] = [:]
         var isRunning = false
-        var answers: [ConsumerEvent] = []
     }
 
     private let properties: ClientProperties
     private let log: KafkaLogSink
-    private let signal: WakeSignal
     private let queue = DispatchQueue(label: "pushmill.records")
     private let state = Mutex(State())
-    private let hasAnswers = Atomic<Bool>(false)
 
     /// `properties` are the group consumer's.
-    init(_ properties: ClientProperties, _ signal: WakeSignal, log: @escaping KafkaLogSink) {
+    init(_ properties: ClientProperties, log: @escaping KafkaLogSink) {
         var properties = properties
         // A follower may lag behind what its leader has acknowledged.
         properties["client.rack"] = nil
         properties["queued.min.messages"] = "1"
         self.properties = properties
-        self.signal = signal
         self.log = log
     }
 
-    /// Replaces an open question about the partition.
-    func ask(_ position: Position) {
+    /// Replaces an open question about the same offset.
+    func ask(_ position: Position, _ answer: @escaping Answer) {
         let isFirst = state.withLock { state in
-            state.open[position.partition] = position.offset
+            state.open[position] = answer
             return !exchange(&state.isRunning, with: true)
         }
         if isFirst { queue.async { self.run() } }
     }
 
     func forget(_ partitions: [TopicPartition]) {
-        state.withLock { state in for partition in partitions { state.open[partition] = nil } }
-    }
-
-    func take(into events: inout [ConsumerEvent]) {
-        guard hasAnswers.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        state.withLock { events += exchange(&$0.answers, with: []) }
+        state.withLock { state in state.open = state.open.filter { !partitions.contains($0.key.partition) } }
     }
 
     /// Stops asking.
@@ -56,7 +49,7 @@ final class RecordLookup: Sendable {
         while true {
             let open = state.withLock { state in
                 state.isRunning = !state.open.isEmpty
-                return state.open.map { Position($0.key, offset: $0.value) }
+                return Array(state.open.keys)
             }
             if open.isEmpty { return }
             do throws(KafkaError) {
@@ -69,18 +62,21 @@ final class RecordLookup: Sendable {
         }
     }
 
-    /// Positions of one topic. Returns after a second at the latest, since there may be others to look at; those of
-    /// partitions without a leader, or behind an open transaction, stay open.
+    /// Looks at the lowest position of each partition of one topic: what is behind it may wait for the end of a
+    /// transaction. Returns after a second at the latest, since there may be others to look at; positions of partitions
+    /// without a leader, or behind an open transaction, stay open.
     private func look(at asked: [Position], _ reader: PartitionReader?) throws(KafkaError) {
         guard let reader else { return }
-        try reader.read(from: asked)
         var left: [Int32: Position] = [:]
-        for position in asked { left[position.partition.partition] = position }
+        for position in asked where position.offset < left[position.partition.partition]?.offset ?? .max {
+            left[position.partition.partition] = position
+        }
+        try reader.read(from: Array(left.values))
         for _ in 0..<10 where !left.isEmpty {
             let batch = reader.poll(milliseconds: 100)
             for record in batch.records {
                 if let position = left.removeValue(forKey: record.partition) {
-                    answer(position, record.offset == position.offset ? record.timestamp : nil)
+                    answer(position, record.offset == position.offset ? record : nil)
                 }
                 record.destroy()
             }
@@ -92,13 +88,7 @@ final class RecordLookup: Sendable {
         try reader.read(from: [])
     }
 
-    private func answer(_ position: Position, _ timestamp: Int64?) {
-        state.withLock { state in
-            guard state.open[position.partition] == position.offset else { return }
-            state.open[position.partition] = nil
-            state.answers.append(.record(position, timestamp: timestamp))
-        }
-        hasAnswers.store(true, ordering: .releasing)
-        signal.wake()
+    private func answer(_ position: Position, _ record: Record?) {
+        state.withLock { $0.open.removeValue(forKey: position) }?(record)
     }
 }

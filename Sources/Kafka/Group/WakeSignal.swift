@@ -68,6 +68,28 @@ package final class WakeSignal: Sendable {
     static func endWatch(of queue: OpaquePointer) { rd_kafka_queue_cb_event_enable(queue, nil, nil) }
 }
 
+/// What other threads leave for the one that waits at the signal. That thread looks every turn, and locks only if there
+/// is something.
+package final class Mailbox<Element: Sendable>: Sendable {
+    private let signal: WakeSignal
+    private let content = Mutex<[Element]>([])
+    private let isFull = Atomic<Bool>(false)
+
+    package init(_ signal: WakeSignal) { self.signal = signal }
+
+    package func post(_ element: Element) {
+        content.withLock { $0.append(element) }
+        isFull.store(true, ordering: .releasing)
+        signal.wake()
+    }
+
+    /// What was posted since the last call, in order.
+    package func take() -> [Element] {
+        guard isFull.exchange(false, ordering: .acquiringAndReleasing) else { return [] }
+        return content.withLock { exchange(&$0, with: []) }
+    }
+}
+
 /// Called by librdkafka on any thread with the queue locked (`rd_kafka_q_io_event`); must not call back into it.
 private func onNews(client: OpaquePointer?, opaque: UnsafeMutableRawPointer?) {
     guard let opaque else { return }

@@ -1,6 +1,5 @@
 internal import CPushmillRdKafka
 internal import Dispatch
-internal import Synchronization
 
 /// An idempotent producer for one thread, which waits only in the steps of a transaction, and there for a bounded time.
 /// With `stopsAtRefusal`, no record overtakes a refused one: with at-least-once delivery a refusal is fatal to the
@@ -16,7 +15,7 @@ package final class OutputProducer {
     @exclusivity(unchecked) private var held: [OutputDelivery] = []
     /// The step that another thread has begun, until its outcome is taken.
     @exclusivity(unchecked) private var stepUnderWay: Step?
-    private let outcome = StepOutcome()
+    private let outcome: Mailbox<TransactionResult>
     /// When brokers were last asked about a topic's unknown partition.
     @exclusivity(unchecked) private var lastLook: ContinuousClock.Instant?
 
@@ -42,6 +41,7 @@ package final class OutputProducer {
     ) throws(KafkaError) {
         let properties = Self.completed(properties, stopsAtRefusal: stopsAtRefusal)
         self.signal = signal
+        outcome = Mailbox(signal)
         // As events: librdkafka then makes no callback within the calls that end a transaction.
         client = try Client(RD_KAFKA_PRODUCER, properties, log: log) { configuration, _ in
             rd_kafka_conf_set_events(configuration, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_ERROR)
@@ -263,7 +263,7 @@ extension OutputProducer {
         while true {
             if stepUnderWay == nil { begin(step, call) }
             take { held.append($0) }
-            if let outcome = outcome.take() {
+            if let outcome = outcome.take().last {
                 if exchange(&stepUnderWay, with: nil) == step { return outcome }
                 continue
             }
@@ -278,9 +278,8 @@ extension OutputProducer {
     /// answer is then taken for that of an abort (`rd_kafka_txn_endtxn_complete`).
     private func begin(_ step: Step, _ call: @escaping @Sendable (OpaquePointer) -> OpaquePointer?) {
         stepUnderWay = step
-        DispatchQueue(label: "pushmill.transaction").async { [client, outcome, signal] in
-            outcome.set(Self.result(of: call(client.handle), client))
-            signal.wake()
+        DispatchQueue(label: "pushmill.transaction").async { [client, outcome] in
+            outcome.post(Self.result(of: call(client.handle), client))
         }
     }
 
@@ -294,15 +293,6 @@ extension OutputProducer {
         if problem.isRefusalOfMember { return .notAMember(problem) }
         return !requiresAbort && (isRetriable || problem.isTimeOut) ? .retry(problem) : .abort(problem)
     }
-}
-
-/// What a step has come to, once it has.
-private final class StepOutcome: Sendable {
-    private let result = Mutex<TransactionResult?>(nil)
-
-    func set(_ new: TransactionResult) { result.withLock { $0 = new } }
-
-    func take() -> TransactionResult? { result.withLock { $0.take() } }
 }
 
 /// Which member of which group commits offsets.

@@ -61,7 +61,7 @@ struct KafkaPortsTests {
         var ended: [Int] = []
         for _ in 0..<60 where ended.count < 2 {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            peer.inbox.takeResults(into: &ended)
+            ended += peer.inbox.results.take()
         }
         try #require(ended.sorted() == [3, 4])
         return ended

@@ -169,23 +169,23 @@ struct ShardInboxTests {
     func once(first: Int) {
         let inbox = ShardInbox(shard: 4)
         var results: [Int] = []
-        inbox.postResult(3)
+        inbox.results.post(3)
         #expect(!inbox.isEnding)
         inbox.postTermination()
-        inbox.postResult(5)
+        inbox.results.post(5)
         inbox.postTermination()
         var terminations = 0
         for step in 0..<4 {
             if (first + step).isMultiple(of: 2) {
                 terminations += inbox.takeTerminations()
             } else {
-                inbox.takeResults(into: &results)
+                results += inbox.results.take()
             }
         }
         #expect(terminations == 2 && inbox.isEnding)
         expect(results, is: [3, 5])
-        inbox.postResult(8)
-        inbox.takeResults(into: &results)
+        inbox.results.post(8)
+        results += inbox.results.take()
         expect(results, is: [3, 5, 8])
     }
 }
