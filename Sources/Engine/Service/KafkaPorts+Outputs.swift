@@ -46,6 +46,37 @@ extension OwnedRecord {
     }
 }
 
+extension EngineEnvironment {
+    /// The dead letter of a message that was let go. `found` is what its log has at its offset.
+    func output(for letter: LetterRequest, of found: Record?) -> HeldOutput {
+        let (partition, delivery) = (letter.source.partition, Delivery())
+        let topic = SourceTopic(partition.topic)
+        // In a recreated topic another record has this offset.
+        let record = found.flatMap { $0.timestamp == letter.timestamp ? $0 : nil }
+        if let record {
+            record.fill(delivery.record, topic: topic)
+        } else {
+            delivery.record.source = Source(topic: topic, partition: partition.partition, offset: letter.source.offset)
+            delivery.record.timestamp = letter.timestamp
+            if !letter.isNameOnly {
+                log.warning(
+                    "the record of a refused output is no longer in the log",
+                    [.source("\(partition)/\(letter.source.offset)")])
+            }
+        }
+        let verdict = chain.deadLetter(delivery, .publishFailed, message: letter.reason, counted: letter.isCounted)
+        var headers = record?.detachHeaders() ?? Headers()
+        headers.change(by: delivery.output)
+        let owned =
+            record == nil
+            ? OwnedRecord(naming: delivery.record.source, headers: headers)
+            : OwnedRecord(
+                delivery, headers: headers,
+                timestamp: LetterRequest.timestamp(letter.timestamp, refused: letter.reason))
+        return HeldOutput(record: owned, facts: OutputFacts(verdict: verdict, timestamp: owned.timestamp))
+    }
+}
+
 extension LetterRequest {
     /// The timestamp of a dead letter: the message's own, unless brokers have refused its output for that.
     static func timestamp(_ own: Int64, refused reason: String) -> Int64 {
@@ -190,9 +221,14 @@ extension KafkaPorts {
             [.source("\(current.record.source)"), .error(text: reason)])
     }
 
-    mutating func ask(for letter: LetterRequest) { letterReader.ask(for: letter) }
+    mutating func ask(for letter: LetterRequest) {
+        let post: @Sendable (Record?) -> Void = { [letters, environment] record in
+            letters.post((letter.tag, environment.output(for: letter, of: record)))
+        }
+        if letter.isNameOnly { post(nil) } else { consumer.readRecord(at: letter.source, post) }
+    }
 
-    mutating func takeLetters() -> [(tag: UInt64, output: HeldOutput)] { letterReader.take() }
+    mutating func takeLetters() -> [(tag: UInt64, output: HeldOutput)] { letters.take() }
 
     mutating func takeReports(into reports: inout [OutputReport<HeldOutput>]) {
         let wallClock = wallClock

@@ -20,7 +20,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var topics: OutputTopics
     let reader: ChangelogReader?
     let pool: StagePool
-    let letterReader: LetterReader
+    /// Dead letters that were asked for, by the tags of their requests.
+    let letters: Mailbox<(tag: UInt64, output: HeldOutput)>
     var counters: MessageMetrics
     private(set) var now = TimeSource.system.now
     private(set) var wallClock = SystemTime.milliseconds
@@ -93,7 +94,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         self.topics = topics
         self.reader = reader
         pool = StagePool { inbox.results.post($0) }
-        letterReader = LetterReader(settings, environment, inbox)
+        letters = Mailbox(inbox.signal)
         counters = environment.metrics.messages.shard(inbox.shard)
         let capacity = settings.shard.maxInFlight + 1
         suspended = Array(repeating: nil, count: capacity)

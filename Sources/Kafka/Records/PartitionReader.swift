@@ -82,21 +82,6 @@ public final class PartitionReader {
         }
         return batch
     }
-
-    /// The record at a position; nil if the log does not hold it. Polls up to `attempts` times, each for
-    /// `milliseconds`. The caller must destroy it, before the reader.
-    public func fetch(_ position: Position, attempts: Int, milliseconds: Int32) throws(KafkaError) -> Record? {
-        try read(from: [position])
-        // No later records are wanted.
-        defer { _ = try? read(from: []) }
-        for _ in 0..<attempts {
-            guard let record = poll(milliseconds: milliseconds, limit: 1).records.first else { continue }
-            if record.offset == position.offset { return record }
-            record.destroy()
-            return nil
-        }
-        throw KafkaError("no broker returned the record")
-    }
 }
 
 extension ClientProperties {

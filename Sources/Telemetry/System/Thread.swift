@@ -28,11 +28,8 @@ package struct Thread: Sendable {
         self.handle = handle
     }
 
-    /// Waits for the thread to end. Call exactly once, unless the thread is detached.
+    /// Waits for the thread to end. Call exactly once.
     package func join() { pthread_join(handle, nil) }
-
-    /// No one will join: the system frees the thread's resources when it ends.
-    package func detach() { pthread_detach(handle) }
 }
 
 private final class Body: Sendable {

@@ -75,8 +75,13 @@ final class ServicePeer {
     func refuseOutput() { cluster.failRequests(.produce, with: [10]) }
 
     func record(of topic: String, at offset: Int64 = 0) throws -> PushmillKafka.Record {
-        let position = Position(TopicPartition(topic, 0), offset: offset)
-        return try #require(try reader.fetch(position, attempts: 60, milliseconds: 1_000))
+        try reader.read(from: [Position(TopicPartition(topic, 0), offset: offset)])
+        for _ in 0..<60 {
+            guard let record = reader.poll(milliseconds: 1_000, limit: 1).records.first else { continue }
+            try reader.read(from: [])
+            return try #require(record.offset == offset ? record : nil)
+        }
+        throw KafkaError("no broker returned the record")
     }
 
     /// A stored record's key, value and headers.

@@ -1,16 +1,17 @@
 import PushmillKafka
 import PushmillStages
-import PushmillTelemetry
 import PushmillTestSupport
 import Testing
 
 @testable import PushmillEngine
 
 @Suite("Dead letters of released messages, with an embedded broker")
-struct LetterReaderTests {
+struct DeadLetterTests {
     private let peer: ServicePeer
 
     init() throws { peer = try ServicePeer() }
+
+    private typealias Letter = (tag: UInt64, output: HeldOutput)
 
     /// Asks for the dead letter of the input's record, as one with that timestamp.
     private func request(
@@ -21,54 +22,49 @@ struct LetterReaderTests {
             isNameOnly: isNameOnly, isCounted: isCounted)
     }
 
-    @Test("A dead letter waits for its record while the partition's leader is unavailable")
-    func leaderless() throws {
-        let letters = LetterReader(peer.settings, peer.environment, peer.inbox, attempts: 1)
-        peer.setLeader(of: "events", broker: -1)
-        letters.ask(for: request())
-        var answers: [(tag: UInt64, output: HeldOutput)] = []
-        // Several tries.
-        for _ in 0..<4 {
-            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            answers += letters.take()
-        }
-        try #require(answers.isEmpty)
-        peer.setLeader(of: "events", broker: 1)
-        for _ in 0..<120 where answers.isEmpty {
-            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            answers += letters.take()
-        }
-        try expect(#require(answers.first).output.record.value, is: Array(ServicePeer.value.utf8))
+    private func ports(of peer: ServicePeer) throws -> KafkaPorts {
+        try KafkaPorts(peer.settings, peer.environment, peer.inbox)
     }
 
-    @Test("If no thread can be started, every dead letter only names its message")
-    func noThread() throws {
-        let letters = LetterReader(
-            peer.settings, peer.environment, peer.inbox,
-            start: { (_, _) throws(TelemetryError) in throw TelemetryError.noThread(11) })
-        var answers: [(tag: UInt64, output: HeldOutput)] = []
-        for tag: UInt64 in 7...8 {
-            letters.ask(for: request(tag: tag))
-            answers += letters.take()
+    /// Takes letters for that many seconds, or until there is one.
+    private func letters(seconds: Int, by ports: inout KafkaPorts, _ peer: ServicePeer) -> [Letter] {
+        let end = ContinuousClock.now + .seconds(seconds)
+        var letters: [Letter] = []
+        while letters.isEmpty, .now < end {
+            peer.inbox.signal.wait(nanoseconds: 100_000_000)
+            letters = ports.takeLetters()
         }
-        expect(answers.map(\.tag), is: [7, 8])
-        for answer in answers {
-            #expect(answer.output.isLetter && answer.output.record.key == Array("events/0/0".utf8))
-            #expect(answer.output.record.value == nil)
-        }
-        #expect(peer.lines.contains("cannot start a thread for dead letters: they only name their messages"))
+        return letters
+    }
+
+    @Test("A dead letter waits for its record while the partition's leader is unavailable")
+    func leaderless() throws {
+        var ports = try ports(of: peer)
+        peer.setLeader(of: "events", broker: -1)
+        ports.ask(for: request())
+        // Several tries.
+        try #require(letters(seconds: 4, by: &ports, peer).isEmpty)
+        peer.setLeader(of: "events", broker: 1)
+        let output = try #require(letters(seconds: 120, by: &ports, peer).first).output
+        expect(output.record.value, is: Array(ServicePeer.value.utf8))
+    }
+
+    @Test("The dead letter of a partition that is given back is not made")
+    func givenBack() throws {
+        var ports = try ports(of: peer)
+        peer.setLeader(of: "events", broker: -1)
+        ports.ask(for: request(tag: 7))
+        ports.giveBack([TopicPartition("events", 0)])
+        peer.setLeader(of: "events", broker: 1)
+        ports.ask(for: request(tag: 8))
+        expect(letters(seconds: 120, by: &ports, peer).map(\.tag), is: [8])
     }
 
     @Test("The dead letter of an output that was refused for its timestamp has the time of now, and is whole")
     func refusedTimestamp() throws {
-        let letters = LetterReader(peer.settings, peer.environment, peer.inbox)
-        letters.ask(for: request(reason: "INVALID_TIMESTAMP"))
-        var answers: [(tag: UInt64, output: HeldOutput)] = []
-        for _ in 0..<60 where answers.isEmpty {
-            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            answers += letters.take()
-        }
-        let output = try #require(answers.first).output
+        var ports = try ports(of: peer)
+        ports.ask(for: request(reason: "INVALID_TIMESTAMP"))
+        let output = try #require(letters(seconds: 60, by: &ports, peer).first).output
         expect(output.record.value, is: Array(ServicePeer.value.utf8))
         #expect(output.record.timestamp > 1_700_000_000_000 && output.facts.timestamp == output.record.timestamp)
     }
@@ -78,14 +74,9 @@ struct LetterReaderTests {
         arguments: [(5, false, true), (6, false, false), (5, true, false)] as [(Int64, Bool, Bool)])
     func letter(timestamp: Int64, isNameOnly: Bool, isWhole: Bool) throws {
         let peer = try ServicePeer(links: [ChainLink(BadgeStage(mode: .increment))])
-        let letters = LetterReader(peer.settings, peer.environment, peer.inbox)
-        letters.ask(for: request(timestamp: timestamp, isNameOnly: isNameOnly, isCounted: !isNameOnly))
-        var answers: [(tag: UInt64, output: HeldOutput)] = []
-        for _ in 0..<60 where answers.isEmpty {
-            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            answers += letters.take()
-        }
-        let answer = try #require(answers.first)
+        var ports = try ports(of: peer)
+        ports.ask(for: request(timestamp: timestamp, isNameOnly: isNameOnly, isCounted: !isNameOnly))
+        let answer = try #require(letters(seconds: 60, by: &ports, peer).first)
         #expect(answer.tag == 3 && answer.output.isLetter)
         let record = answer.output.record
         // A letter that only names its message has a key and a timestamp that every topic accepts.
