@@ -48,7 +48,7 @@ package struct CountMeasurements: Sendable {
 
     /// Restores records in the order of a log, which is unrelated to that of the hashes.
     private func restore(_ partition: Partition) throws(DiskFailure) {
-        var rows: [PartitionCounts<CountFile>.Row] = []
+        var rows: [CountRow] = []
         _ = partition.counts.beginRestore()
         var last: RecordPosition?
         for first in stride(from: 0, to: Self.accounts, by: Self.recordsOfBatch) {
@@ -56,7 +56,7 @@ package struct CountMeasurements: Sendable {
             let batch = first..<min(Self.accounts, first + Self.recordsOfBatch)
             for account in batch {
                 let state = CountState(count: Int32(truncatingIfNeeded: account % 100), offset: Int64(account))
-                rows.append((account: hash(account), state: state))
+                rows.append(CountRow(hash(account), state))
             }
             let position = RecordPosition(partition: 0, offset: Int64(batch.upperBound - 1), timestamp: 0)
             guard partition.counts.restore(rows, at: position, key: { _ in [] }) else { throw DiskFailure() }

@@ -12,7 +12,7 @@ struct ChangelogRestore {
         let secret: AccountSecret
         /// The last record read before: the same log still holds it, or a newer one.
         var expected: RecordPosition?
-        var rows: [(account: AccountHash, state: CountState)] = []
+        var rows: [CountRow] = []
         /// The places of the rows' keys in `ChangelogRestore.keys`.
         var keys: [Range<Int>] = []
         var last: RecordPosition?
@@ -162,7 +162,7 @@ struct ChangelogRestore {
                 let start = keys.count
                 keys.append(contentsOf: key)
                 reading[index].keys.append(start..<keys.count)
-                reading[index].rows.append((reading[index].secret.hash(key), state))
+                reading[index].rows.append(CountRow(reading[index].secret.hash(key), state))
             }
         } catch .version(let version) {
             reading[index].isNewer = true

@@ -5,8 +5,6 @@ package import PushmillStores
 /// Messages see and change the live state of an account. A state that the changelog has acknowledged waits separately
 /// for the write-behind. Accounts that are changed, waiting or used by an unfinished entry stay in memory.
 package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
-    package typealias Row = (account: AccountHash, state: CountState)
-
     let disk: Disk
     /// The key with which accounts are hashed.
     package let secret: AccountSecret
@@ -18,15 +16,15 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     private var filter: CountFilter?
     private var wanted: [AccountHash] = []
     private var missing: [AccountHash] = []
-    private var found: [Row] = []
+    private var found: [CountRow] = []
     /// The live states of accounts before their first change in the open transaction.
-    private var undo: [Row] = []
+    private var undo: [CountRow] = []
 
     /// States acknowledged but not yet on disk, of accounts in memory; an account's later state follows an earlier one.
-    private var rows: [Row] = []
+    private var rows: [CountRow] = []
     private var rowsToCompact = fewestToCompact
     /// The rows being written, sorted, one per account. Once they are on disk, the first `written` are marked so.
-    private var writing: [Row] = []
+    private var writing: [CountRow] = []
     private var isOnDisk = false
     private var written = 0
     private var writingPosition: RecordPosition?
@@ -116,7 +114,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     private mutating func readMissing() -> Bool {
         found.removeAll(keepingCapacity: true)
         let asked = filter == nil ? missing : missing.filter { filter?.contains($0) ?? true }
-        return asked.isEmpty || disk.read(asked, { found.append((account: $0, state: $1)) })
+        return asked.isEmpty || disk.read(asked, { found.append(CountRow($0, $1)) })
     }
 
     /// The live state; nil if the account is not in memory.
@@ -138,7 +136,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         var changed = table[cell]
         let (former, previous) = (changed.state, changed.entry)
         if former != state {
-            if undoes, !changed.flags.contains(.changed) { undo.append((account: account, state: former)) }
+            if undoes, !changed.flags.contains(.changed) { undo.append(CountRow(account, former)) }
             changed.state = state
             changed.flags.insert(.changed)
         }
@@ -159,7 +157,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         let cell = table.find(account)
         // This state was published once more, and the account has moved on since.
         if let cell, state < table[cell].state, !table[cell].flags.contains(.changed) { return }
-        rows.append((account: account, state: state))
+        rows.append(CountRow(account, state))
         if rows.count >= rowsToCompact { compactRows() }
         guard let cell else {
             // The account was evicted since it was read, or was never loaded.
@@ -186,7 +184,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     package mutating func isWorthWriting(waited: Duration) -> Bool {
         guard pendingRows > 0 else { return false }
         return isWritingBehind
-            || waited >= .seconds(10) + .microseconds(10 * MemoryLayout<Row>.stride * disk.rowCount)
+            || waited >= .seconds(10) + .microseconds(10 * CountRow.size * disk.rowCount)
             || hasManyPending
     }
 
@@ -258,13 +256,13 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// different accounts are left to be compared.
     private mutating func sortRows() {
         let shift = min(63, rows.count.leadingZeroBitCount + 3)
-        func bucket(_ row: Row) -> Int { Int(truncatingIfNeeded: row.account.high >> UInt64(shift)) }
+        func bucket(_ row: CountRow) -> Int { Int(truncatingIfNeeded: row.account.high >> UInt64(shift)) }
         // Where each bucket begins, then where it ends so far.
         var places = [Int](repeating: 0, count: 1 << (64 - shift) + 1)
         for row in rows { places[bucket(row) + 1] += 1 }
         for index in places.indices.dropFirst() { places[index] += places[index - 1] }
         let count = rows.count
-        rows = [Row](unsafeUninitializedCapacity: count) { (sorted: inout UnsafeMutableBufferPointer<Row>, filled) in
+        rows = [CountRow](unsafeUninitializedCapacity: count) { sorted, filled in
             for row in rows {
                 sorted.initializeElement(at: places[bucket(row)], to: row)
                 places[bucket(row)] += 1
@@ -279,7 +277,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     }
 
     /// This must be a stable sort, as the standard library's is.
-    private static func sort(_ rows: UnsafeMutableBufferPointer<Row>) {
+    private static func sort(_ rows: UnsafeMutableBufferPointer<CountRow>) {
         var rows = rows
         rows.sort { $0.account == $1.account ? $0.state < $1.state : $0.account < $1.account }
     }
@@ -311,10 +309,10 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// Applies a batch of the changelog, in order; `position` is that of its last record. Of an account's states the
     /// highest is kept, of equal ones the last. `key` returns the key of the row with this index. False if the disk
     /// failed: nothing has changed, and the call may be repeated.
-    package mutating func restore(_ batch: [Row], at position: RecordPosition, key: (Int) -> [UInt8]) -> Bool {
+    package mutating func restore(_ batch: [CountRow], at position: RecordPosition, key: (Int) -> [UInt8]) -> Bool {
         // Accounts of written rows may be evicted. The more rows are written at once, the less often the file is made
         // anew.
-        if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride, rowsRefused * 2),
+        if rows.count + batch.count > max(CountTable.smallest, budget / 8 / CountRow.size, rowsRefused * 2),
             !writeBehind(at: restored)
         {
             // The rows stay in memory, as later counts do.

@@ -21,9 +21,7 @@ package protocol CountDisk: AnyObject {
     /// Begins to write counts and position, together or not at all, or goes on for up to `most` rows of the file. The
     /// accounts are sorted and unique, and the same in each call until all is written. A nil position keeps the
     /// previous one. After a failure the caller must try again from the start, or clear the file.
-    func write(
-        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, most: Int
-    ) -> CountWrite
+    func write(_ rows: [CountRow], at position: RecordPosition?, most: Int) -> CountWrite
 
     /// Gives up what `write` has begun.
     func giveUpWriting()
@@ -60,11 +58,11 @@ public struct CountState: Hashable, Sendable, Comparable {
     public static let highestIncarnation: UInt32 = 1 << 12 - 1
     public static let highestOffset: Int64 = 1 << 46 - 2
 
+    /// The offset of the last event counted; -1 if it is unknown.
+    public var offset: Int64
     public var count: Int32
     /// Grows each time the partition's log is recreated: offsets of an earlier log mean nothing.
     public var incarnation: UInt32
-    /// The offset of the last event counted; -1 if it is unknown.
-    public var offset: Int64
 
     public init(count: Int32, incarnation: UInt32 = 0, offset: Int64 = -1) {
         self.count = count
@@ -76,6 +74,19 @@ public struct CountState: Hashable, Sendable, Comparable {
     public static func < (left: CountState, right: CountState) -> Bool {
         left.incarnation != right.incarnation
             ? left.incarnation < right.incarnation : left.offset < right.offset
+    }
+}
+
+/// An account's count. A file has it as memory does, in 32 bytes.
+public struct CountRow: Sendable {
+    package static let size = MemoryLayout<CountRow>.stride
+
+    public let account: AccountHash
+    public let state: CountState
+
+    public init(_ account: AccountHash, _ state: CountState) {
+        self.account = account
+        self.state = state
     }
 }
 

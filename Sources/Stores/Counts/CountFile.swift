@@ -63,9 +63,7 @@ package final class CountFile: CountDisk {
         perform { () throws(StoreError) in try file?.read(accounts, body) }
     }
 
-    package func write(
-        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, most: Int
-    ) -> CountWrite {
+    package func write(_ rows: [CountRow], at position: RecordPosition?, most: Int) -> CountWrite {
         var isWritten = false
         let isGood = perform { () throws(StoreError) in
             isWritten = try write(rows, at: position ?? self.position, most)
@@ -77,9 +75,7 @@ package final class CountFile: CountDisk {
         return !isGood ? .failed : isWritten ? .written : .begun
     }
 
-    private func write(
-        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, _ most: Int
-    ) throws(StoreError) -> Bool {
+    private func write(_ rows: [CountRow], at position: RecordPosition?, _ most: Int) throws(StoreError) -> Bool {
         if rows.isEmpty, merge == nil, file != nil {
             try file?.move(to: position)
             return true

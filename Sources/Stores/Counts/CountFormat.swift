@@ -1,22 +1,3 @@
-/// A count in the file, in 32 bytes.
-struct CountRow: Comparable {
-    static let size = MemoryLayout<CountRow>.stride
-
-    let account: AccountHash
-    private let offset: Int64
-    private let count: Int32
-    private let incarnation: UInt32
-
-    init(_ account: AccountHash, _ state: CountState) {
-        self.account = account
-        (offset, count, incarnation) = (state.offset, state.count, state.incarnation)
-    }
-
-    var state: CountState { CountState(count: count, incarnation: incarnation, offset: offset) }
-
-    static func < (left: CountRow, right: CountRow) -> Bool { left.account < right.account }
-}
-
 /// What the index has of a block of rows.
 struct CountBlock: Equatable {
     let first: AccountHash
@@ -44,61 +25,43 @@ struct CountBlock: Equatable {
     }
 }
 
-/// The end of a file of counts: sixteen words.
+/// The end of a file of counts: sixteen words, as this struct has them in memory.
 struct CountTrailer {
     static let ownVersion: Int64 = 4
-    static let size = 128
+    static let size = MemoryLayout<CountTrailer>.size
     /// Of its place, so that it is within one sector.
     static let alignment = 512
-    private static let mark: Int64 = 0x7374_6E75_6F63_6D70
+    private static let ownMark: Int64 = 0x7374_6E75_6F63_6D70
 
-    private var words = InlineArray<16, Int64>(repeating: 0)
+    private var mark = ownMark
+    private(set) var version = ownVersion
+    var rowCount = 0
+    var identityCount = 0
+    var indexChecksum: Int64 = 0
+    var secret = AccountSecret(0, 0)
+    /// Whether there is a position, and its parts.
+    private var positionWords: InlineArray<4, Int64> = [0, 0, 0, 0]
+    private var highestWords: InlineArray<4, Int64> = [0, 0, 0, 0]
+    private var checksum: Int64 = 0
 
-    init() {
-        words[0] = Self.mark
-        words[1] = Self.ownVersion
-    }
-
-    var version: Int64 { words[1] }
-    var rowCount: Int {
-        get { Int(words[2]) }
-        set { words[2] = Int64(newValue) }
-    }
-    var identityCount: Int {
-        get { Int(words[3]) }
-        set { words[3] = Int64(newValue) }
-    }
-    var indexChecksum: Int64 {
-        get { words[4] }
-        set { words[4] = newValue }
-    }
-    var secret: AccountSecret {
-        get { AccountSecret(UInt64(bitPattern: words[5]), UInt64(bitPattern: words[6])) }
-        set { (words[5], words[6]) = (Int64(bitPattern: newValue.first), Int64(bitPattern: newValue.second)) }
-    }
     var position: RecordPosition? {
         get {
-            words[7] == 0
-                ? nil : RecordPosition(partition: Int32(clamping: words[8]), offset: words[9], timestamp: words[10])
+            positionWords[0] == 0
+                ? nil
+                : RecordPosition(
+                    partition: Int32(clamping: positionWords[1]), offset: positionWords[2], timestamp: positionWords[3])
         }
-        set {
-            words[7] = newValue == nil ? 0 : 1
-            (words[8], words[9], words[10]) =
-                (Int64(newValue?.partition ?? 0), newValue?.offset ?? 0, newValue?.timestamp ?? 0)
-        }
+        set { positionWords = newValue.map { [1, Int64($0.partition), $0.offset, $0.timestamp] } ?? [0, 0, 0, 0] }
     }
     var highest: CountState? {
         get {
-            words[11] == 0
+            highestWords[0] == 0
                 ? nil
                 : CountState(
-                    count: Int32(clamping: words[12]), incarnation: UInt32(clamping: words[13]), offset: words[14])
+                    count: Int32(clamping: highestWords[1]), incarnation: UInt32(clamping: highestWords[2]),
+                    offset: highestWords[3])
         }
-        set {
-            words[11] = newValue == nil ? 0 : 1
-            (words[12], words[13], words[14]) =
-                (Int64(newValue?.count ?? 0), Int64(newValue?.incarnation ?? 0), newValue?.offset ?? 0)
-        }
+        set { highestWords = newValue.map { [1, Int64($0.count), Int64($0.incarnation), $0.offset] } ?? [0, 0, 0, 0] }
     }
 
     var blockCount: Int { (rowCount + SortedCounts.rowsOfBlock - 1) / SortedCounts.rowsOfBlock }
@@ -115,16 +78,16 @@ struct CountTrailer {
     }
 
     /// The trailer is what was written. Its numbers are then those of a file that was written.
-    var isWhole: Bool { words[0] == Self.mark && words[15] == ownChecksum }
+    var isWhole: Bool { mark == Self.ownMark && checksum == ownChecksum }
 
-    mutating func seal() { words[15] = ownChecksum }
+    mutating func seal() { checksum = ownChecksum }
 
     private var ownChecksum: Int64 {
-        withUnsafeBytes(of: words) { Self.checksum(UnsafeRawBufferPointer(rebasing: $0[..<120])) }
+        withUnsafeBytes(of: self) { Self.checksum(UnsafeRawBufferPointer(rebasing: $0[..<120])) }
     }
 
     mutating func withBytes(_ body: (UnsafeMutableRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
-        try withUnsafeMutableBytes(of: &words) { (bytes) throws(StoreError) in try body(bytes) }
+        try withUnsafeMutableBytes(of: &self) { (bytes) throws(StoreError) in try body(bytes) }
     }
 
     static func checksum(_ index: [CountBlock]) -> Int64 { index.withUnsafeBytes { checksum($0) } }

@@ -172,9 +172,7 @@ struct CountMerge: ~Copyable {
     }
 
     /// Goes on for up to `most` rows. True if all are written.
-    mutating func advance(
-        _ former: SortedCounts?, _ rows: [(account: AccountHash, state: CountState)], most: Int
-    ) throws(StoreError) -> Bool {
+    mutating func advance(_ former: SortedCounts?, _ rows: [CountRow], most: Int) throws(StoreError) -> Bool {
         var left = most
         while left > 0 {
             if inputNext == inputCount { try readMore(former) }
@@ -182,7 +180,7 @@ struct CountMerge: ~Copyable {
             left -= 1
             if next < rows.count, inputNext == inputCount || rows[next].account <= input[inputNext].account {
                 if inputNext < inputCount, rows[next].account == input[inputNext].account { inputNext += 1 }
-                try append(CountRow(rows[next].account, rows[next].state))
+                try append(rows[next])
                 next += 1
             } else {
                 try append(input[inputNext])

@@ -121,7 +121,7 @@ struct CountTableTests {
     )
     func strays() throws {
         let disk = MemoryDisk()
-        let row = (account: account(1), state: CountState(count: 1, offset: 1))
+        let row = CountRow(account(1), CountState(count: 1, offset: 1))
         expect(disk.write([row], at: nil, most: .max), is: .written)
         var counts = PartitionCounts(disk: disk, budget: 1 << 12, undoes: false)
         let later = CountState(count: 2, offset: 2)
@@ -148,7 +148,7 @@ struct CountTableTests {
         #expect(counts.beginRestore() == nil)
         for batch in 0..<20 {
             let rows = (batch * 40..<(batch + 1) * 40).map {
-                (account: account($0), state: CountState(count: 1, offset: Int64($0)))
+                CountRow(account($0), CountState(count: 1, offset: Int64($0)))
             }
             let isTaken = counts.restore(rows, at: position(Int64(batch))) {
                 Issue.record("row \($0) is stale")

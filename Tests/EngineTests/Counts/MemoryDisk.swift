@@ -30,7 +30,7 @@ final class MemoryDisk: CountDisk {
     }
 
     func write(
-        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, most: Int
+        _ rows: [CountRow], at position: RecordPosition?, most: Int
     ) -> CountWrite {
         precondition(zip(rows, rows.dropFirst()).allSatisfy { $0.account < $1.account }, "sorted, each once")
         if hasHole { isDamaged = true }

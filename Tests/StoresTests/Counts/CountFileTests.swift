@@ -28,8 +28,8 @@ struct CountFileTests {
         return isRead ? found : nil
     }
 
-    private func rows(_ counts: [UInt64: CountState]) -> [(account: AccountHash, state: CountState)] {
-        counts.sorted { $0.key < $1.key }.map { (account: AccountHash(high: $0 << 60, low: $0), state: $1) }
+    private func rows(_ counts: [UInt64: CountState]) -> [CountRow] {
+        counts.sorted { $0.key < $1.key }.map { CountRow(AccountHash(high: $0 << 60, low: $0), $1) }
     }
 
     private func position(_ offset: Int64) -> RecordPosition {
@@ -72,7 +72,7 @@ struct CountFileTests {
         }.sorted()
         for round in 1...12 {
             let rows = accounts.filter { _ in random.once(in: round % 4 + 1) }.map {
-                (account: $0, state: CountState(count: Int32(round), incarnation: 1, offset: Int64(round)))
+                CountRow($0, CountState(count: Int32(round), incarnation: 1, offset: Int64(round)))
             }
             let most = random.pick([universe / 12 + 1, universe, .max])
             var state = CountWrite.begun
@@ -196,7 +196,7 @@ struct CountFileTests {
     @Test("A file with holes answers nothing until it is cleared", arguments: [0, 4096, 400_000])
     func damage(hole: Int) throws {
         let accounts = (0..<20_000 as Range<UInt64>).map {
-            (account: AccountHash(high: $0 << 40, low: $0), state: one)
+            CountRow(AccountHash(high: $0 << 40, low: $0), one)
         }
         expect(try open().write(accounts, at: position(1), most: .max), is: .written)
         let file = try open()

@@ -86,7 +86,7 @@ package final class MemoryDisk: CountDisk {
     }
 
     package func write(
-        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, most: Int
+        _ rows: [CountRow], at position: RecordPosition?, most: Int
     ) -> CountWrite {
         guard isAlive(), !isDamaged, file.failures == 0 else {
             if isAlive(), file.failures > 0 { file.failures -= 1 }
