@@ -5,10 +5,6 @@ import PushmillTelemetry
 
 extension KafkaPorts {
     mutating func tell(_ news: ShardNews) {
-        switch news {
-        case .diskFailed(let partition), .diskNotWritten(let partition): tellDisk(of: partition)
-        default: break
-        }
         environment.tell(news, changelog: settings.changelog ?? "", of: settings.changelogPartitions)
     }
 }
@@ -139,6 +135,19 @@ extension EngineEnvironment {
         case .leftUnfinished(let count):
             log.warning("no time left to finish: leaving unfinished messages to the next owner", [.count(count)])
         case .notLeftInTime: log.warning("could not leave the group in time")
+        }
+    }
+
+    /// Logs what a partition's count file reports.
+    func tell(_ news: CountFile.News, of partition: TopicPartition) {
+        switch news {
+        case .setAside(let path, let reason):
+            log.warning(
+                "a file of badge counts was set aside: restoring the counts from the changelog",
+                counting + [.path(path), .error(text: reason)])
+        case .failed(let error):
+            log.error(
+                "cannot use a file of badge counts", counting + [.partition(partition.partition), .error(error)])
         }
     }
 

@@ -40,7 +40,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var turnedAway: [OutputTopic] = []
     /// Since when dead letters wait to be sent, as far as figures were made.
     var lettersHeldSince: Instant?
-    private var disks: [TopicPartition: CountFile] = [:]
     /// When commits were made, by number, and when the transaction's end was asked for.
     private var commitsSince: [UInt32: Instant] = [:]
     var transactionSince: Instant?
@@ -264,32 +263,12 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     mutating func forget(_ partitions: [TopicPartition]) {
         environment.contacts?.forget(partitions, for: inbox.shard)
-        for partition in partitions { disks[partition] = nil }
     }
 
     mutating func openDisk(_ partition: TopicPartition) -> CountFile {
         guard let counts = environment.counts else { preconditionFailure("nothing is counted without a folder for it") }
-        // Nothing else holds the former file. Close it first: it takes descriptors, and there may be no more of them.
-        disks[partition] = nil
-        let disk = counts.open(topic: partition.topic, partition: partition.partition)
-        disks[partition] = disk
-        tellDisk(of: partition)
-        return disk
-    }
-
-    /// Logs what the partition's count file has to report.
-    func tellDisk(of partition: TopicPartition) {
-        for news in disks[partition]?.takeNews() ?? [] {
-            switch news {
-            case .setAside(let path, let reason):
-                environment.log.warning(
-                    "a file of badge counts was set aside: restoring the counts from the changelog",
-                    environment.counting + [.path(path), .error(text: reason)])
-            case .failed(let error):
-                environment.log.error(
-                    "cannot use a file of badge counts",
-                    environment.counting + [.partition(partition.partition), .error(error)])
-            }
+        return counts.open(topic: partition.topic, partition: partition.partition) { [environment] news in
+            environment.tell(news, of: partition)
         }
     }
 

@@ -25,7 +25,7 @@ package final class CountFile: CountDisk {
     private let descriptors: CountDescriptors
     private var lease: CountDescriptors.Lease?
     package private(set) var isDamaged = false
-    private var news: [News] = []
+    private let tell: (News) -> Void
     /// Distinguishes the files that this process is making.
     private static let made = Atomic<Int>(0)
 
@@ -34,10 +34,13 @@ package final class CountFile: CountDisk {
     package var highest: CountState? { file?.trailer.highest }
     package var rowCount: Int { file?.trailer.rowCount ?? 0 }
 
-    init(path: String, former: String, identity: String, _ descriptors: CountDescriptors) {
+    init(
+        path: String, former: String, identity: String, _ descriptors: CountDescriptors, tell: @escaping (News) -> Void
+    ) {
         self.path = path
         self.identity = identity
         self.descriptors = descriptors
+        self.tell = tell
         for suffix in ["", "-wal", "-shm"] { unlink(former + suffix) }
         do throws(StoreError) {
             guard access(path, F_OK) == 0 || errno != ENOENT else { return }
@@ -47,16 +50,10 @@ package final class CountFile: CountDisk {
             file = opened
             self.lease = lease
         } catch let error where error.isDamage {
-            do throws(StoreError) { try setAside(path, "\(error)") } catch { report(error) }
+            do throws(StoreError) { try setAside("\(error)") } catch { tell(.failed(error)) }
         } catch {
-            report(error)
+            tell(.failed(error))
         }
-    }
-
-    /// The news since the last call: at most one failure of a kind.
-    package func takeNews() -> [News] {
-        defer { news = [] }
-        return news
     }
 
     package func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
@@ -103,7 +100,7 @@ package final class CountFile: CountDisk {
         merge = nil
         do throws(StoreError) {
             if isDamaged {
-                try setAside(path, "damaged")
+                try setAside("damaged")
             } else {
                 // Also one that could not be opened.
                 guard unlink(path) == 0 || errno == ENOENT || errno == EISDIR else { throw .unopened(path) }
@@ -113,7 +110,7 @@ package final class CountFile: CountDisk {
             isDamaged = false
             return true
         } catch {
-            report(error)
+            tell(.failed(error))
             return false
         }
     }
@@ -124,18 +121,14 @@ package final class CountFile: CountDisk {
             try body()
             return true
         } catch {
-            report(error)
+            tell(.failed(error))
             if error.isDamage { isDamaged = true }
             return false
         }
     }
 
-    private func report(_ error: StoreError) {
-        if !news.contains(.failed(error)) { news.append(.failed(error)) }
-    }
-
-    private func setAside(_ path: String, _ reason: String) throws(StoreError) {
-        news.append(.setAside(path: try AsideFile.move(path), reason: reason))
+    private func setAside(_ reason: String) throws(StoreError) {
+        tell(.setAside(path: try AsideFile.move(path), reason: reason))
     }
 }
 
@@ -208,11 +201,14 @@ package struct CountFolder: Sendable {
     }
 
     /// The file of a partition. Never fails: instead of a file that cannot be opened the first write makes another one.
-    package func open(topic: String, partition: Int32) -> CountFile {
+    /// `tell` is called by the thread that uses the file.
+    package func open(
+        topic: String, partition: Int32, tell: @escaping (CountFile.News) -> Void = { _ in }
+    ) -> CountFile {
         let path = "\(path)/\(Self.fileName(topic, partition))"
         return CountFile(
             path: "\(path).counts", former: "\(path).sqlite",
-            identity: "\(topic)-\(partition) by \(changelog) at the cluster \(cluster)", descriptors)
+            identity: "\(topic)-\(partition) by \(changelog) at the cluster \(cluster)", descriptors, tell: tell)
     }
 
     /// Kafka allows only letters, digits and `._-` in a topic's name. A name with other bytes, or a long one, is cut

@@ -98,7 +98,7 @@ struct MembershipTests {
         #expect(figures.isAnswered && ports.lettersHeldSince == nil)
     }
 
-    @Test("The file of a partition's counts is closed before it is opened again")
+    @Test("Only the shard keeps the file of a partition's counts open")
     func countsAgain() throws {
         let folder = try TemporaryFolder()
         let counts = try CountFolder(

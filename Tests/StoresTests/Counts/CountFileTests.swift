@@ -19,8 +19,23 @@ struct CountFileTests {
     }
 
     private func open(cluster: String = "c", changelog: String = "badges", partition: Int32 = 3) throws -> CountFile {
-        try folder(cluster: cluster, changelog: changelog).open(topic: "events", partition: partition)
+        try folder(cluster: cluster, changelog: changelog).open(
+            topic: "events", partition: partition, tell: told.tell)
     }
+
+    /// What files have told since the last `take`.
+    private final class Told {
+        private var news: [CountFile.News] = []
+
+        func tell(_ new: CountFile.News) { news.append(new) }
+
+        func take() -> [CountFile.News] {
+            defer { news = [] }
+            return news
+        }
+    }
+
+    private let told = Told()
 
     private func read(_ file: CountFile, _ numbers: ClosedRange<UInt64>) -> [UInt64: CountState]? {
         var found: [UInt64: CountState] = [:]
@@ -51,7 +66,7 @@ struct CountFileTests {
             #expect(file.position == nil && file.highest == nil && read(file, 1...3) == [:])
             #expect(put([1: one, 2: two], into: file, at: position(9)))
             #expect(put([2: CountState(count: 0)], into: file, at: nil))
-            expect(file.takeNews(), is: [])
+            expect(told.take(), is: [])
         }
         let file = try open()
         #expect(file.position == position(9) && file.highest == one)
@@ -132,7 +147,7 @@ struct CountFileTests {
         let left = ["events-3.counts.new-\(getpid())-7"] + ["", "-wal", "-shm"].map { "events-3.sqlite\($0)" }
         for name in left + others { try temporary.write([1, 2, 3], to: "counts/\(name)") }
         let file = try open()
-        expect(file.takeNews(), is: [])
+        expect(told.take(), is: [])
         try expect(names(in: path).sorted(), is: others.sorted())
         #expect(put([1: one], into: file, at: position(1)))
         expect(read(try open(), 1...1), is: [1: one])
@@ -143,7 +158,7 @@ struct CountFileTests {
         let file = try open()
         try #require(rmdir(path) == 0 && rmdir(temporary.path) == 0)
         #expect(put([1: one], into: file, at: position(1)))
-        expect(file.takeNews(), is: [])
+        expect(told.take(), is: [])
         try expect(temporary.mode(of: "counts"), is: 0o700)
         expect(read(try open(), 1...2), is: [1: one])
     }
@@ -158,7 +173,7 @@ struct CountFileTests {
             ("e", "other", "other at the cluster d, not to events-3 by other at the cluster e"),
         ] {
             let file = try open(cluster: cluster, changelog: changelog)
-            let news = file.takeNews()
+            let news = told.take()
             guard case .setAside(let aside, let reason) = news.first, news.count == 1 else {
                 Issue.record("\(news)")
                 return
@@ -186,7 +201,7 @@ struct CountFileTests {
         for bytes in spoiled {
             try temporary.write(bytes, to: "counts/events-3.counts")
             let opened = try open()
-            guard case .setAside = opened.takeNews().first else { throw CancellationError() }
+            guard case .setAside = told.take().first else { throw CancellationError() }
             #expect(opened.position == nil && read(opened, 1...3) == [:] && access(file, F_OK) != 0)
         }
         try temporary.write(whole, to: "counts/events-3.counts")
@@ -251,9 +266,9 @@ struct CountFileTests {
         try temporary.makeFolder("counts/events-3.counts")
         let file = try open()
         #expect(file.position == nil && read(file, 1...1) == [:])
-        guard case .failed = file.takeNews().first else { throw CancellationError() }
+        guard case .failed = told.take().first else { throw CancellationError() }
         #expect(!put([1: one], into: file, at: position(1)) && file.position == nil)
-        guard case .failed = file.takeNews().first else { throw CancellationError() }
+        guard case .failed = told.take().first else { throw CancellationError() }
         rmdir("\(path)/events-3.counts")
         #expect(put([1: one], into: file, at: position(1)))
         expect(read(try open(), 1...1), is: [1: one])
@@ -264,13 +279,13 @@ struct CountFileTests {
         let disk = try SmallDisk()
         func open() throws -> CountFile {
             try CountFolder(path: "\(disk.folder.path)/counts", cluster: "c", changelog: "badges")
-                .open(topic: "events", partition: 3)
+                .open(topic: "events", partition: 3, tell: told.tell)
         }
         expect(put([1: one], into: try open(), at: position(9)), is: true)
         try disk.fill()
         let file = try open()
         #expect(file.position == position(9) && !put([1: two], into: file, at: position(10)))
-        guard case .failed(.unopened(_, let error)) = file.takeNews().first else { throw CancellationError() }
+        guard case .failed(.unopened(_, let error)) = told.take().first else { throw CancellationError() }
         #expect(error == ENOSPC && file.position == position(9) && read(file, 1...1) == [1: one])
         try expect(names(in: "\(disk.folder.path)/counts"), is: ["events-3.counts"])
         disk.makeRoom()
@@ -284,12 +299,12 @@ struct CountFileTests {
         let folder = try CountFolder(path: path, cluster: "c", changelog: "badges", mostFiles: 1)
         var first: CountFile? = folder.open(topic: "events", partition: 0)
         #expect(put([2: two], into: first, at: position(1)))
-        let second = folder.open(topic: "events", partition: 1)
+        let second = folder.open(topic: "events", partition: 1, tell: told.tell)
         let failure = CountFile.News.failed(.unopened(path: "\(path)/events-1.counts", error: EMFILE))
-        expect(second.takeNews(), is: [failure])
+        expect(told.take(), is: [failure])
         #expect(second.position == nil && read(second, 1...1) == [:])
         #expect(!put([1: two], into: second, at: position(10)))
-        #expect(read(second, 1...1) == [:] && second.takeNews() == [failure])
+        #expect(read(second, 1...1) == [:] && told.take() == [failure])
         first = nil
         #expect(put([1: two], into: second, at: position(10)) && read(second, 1...1) == [1: two])
         #expect(second.clear() && folder.open(topic: "events", partition: 0).position == position(1))
