@@ -146,7 +146,9 @@ struct PartitionCountsModelTests {
         _ = counts.change(account(1), to: CountState(count: 3, incarnation: 1, offset: 3), by: 1)
         counts.stored(account(1), CountState(count: 3, incarnation: 1, offset: 3))
         _ = counts.writeBehind(at: position(5))
-        let isRestored = counts.restore([CountRow(account(1), CountState(count: 2, offset: 2))], at: position(6)) { _ in [1] }
+        let isRestored = counts.restore([CountRow(account(1), CountState(count: 2, offset: 2))], at: position(6)) { _ in
+            [1]
+        }
         #expect(isRestored)
         for isFailing in [true, false] {
             disk.isFailing = isFailing
