@@ -1,5 +1,5 @@
 internal import CPushmillRdKafka
-internal import Dispatch
+internal import Synchronization
 
 extension GroupConsumer {
     /// Answered by `commitEnded` with that number, or never: librdkafka keeps commits for a coordinator that is
@@ -32,10 +32,10 @@ extension GroupConsumer {
 
     /// Asks for the group's committed offsets and metadata; answered by `committed`. The answer waits for open
     /// transactions that are going to commit others.
-    package func askCommitted(_ partitions: [TopicPartition]) { committedOffsets.ask(partitions) }
+    package func askCommitted(_ partitions: [TopicPartition]) { commits.ask(partitions) }
 
     /// Asks which offsets the log holds; answered by `range` as soon as the partition has a leader.
-    package func askRange(_ partition: TopicPartition) { ranges.ask(partition) }
+    package func askRange(_ partition: TopicPartition) { ranges.ask([partition]) }
 
     /// Asks which record the log has at an offset; answered by `record` as soon as the partition has a leader. The
     /// partition need not be read.
@@ -50,115 +50,62 @@ extension GroupConsumer {
     }
 }
 
-/// Asks the coordinator for committed offsets, one request at a time, until they are known. For the consumer's thread.
-final class CommittedOffsets {
-    /// Milliseconds between requests for offsets that are not known yet.
-    static let pause: Int64 = 100
-    /// If there is no answer by then, another client asks.
-    private static let patience = Duration.seconds(10)
+/// Asks the coordinator for committed offsets. Its calls block.
+final class CommittedOffsets: Sendable {
+    /// In milliseconds. If there is no answer by then, another client asks.
+    private static let patience: Int32 = 10_000
     /// In milliseconds, the most that librdkafka accepts. If a request times out while its coordinator is unavailable,
     /// 2.0.2 uses freed memory once the coordinator is back, which ends the process (`rd_kafka_admin_coord_request`).
     private static let questionTimeout: Int32 = 3_600_000
 
-    private var client: Client
-    private let another: () throws(KafkaError) -> Client
+    private let client: Mutex<Client>
+    private let another: @Sendable () throws(KafkaError) -> Client
     private let group: String
-    private let signal: WakeSignal
-    private var queue: OpaquePointer
-    /// The last question for each partition. Older answers do not count: it was given back or asked about again since.
-    private var wanted: [TopicPartition: UInt64] = [:]
-    private var lastQuestion: UInt64 = 0
-    /// The last question that is part of the request in flight.
-    private var asked: UInt64 = 0
-    private var isAsking = false
-    private var next = ContinuousClock.now
-    private var end = ContinuousClock.now
 
     /// `another` makes a client that knows no coordinator yet.
-    init(
-        _ client: Client, group: String, _ signal: WakeSignal, another: @escaping () throws(KafkaError) -> Client
-    ) throws(KafkaError) {
-        guard let queue = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue for answers") }
-        self.client = client
+    init(_ client: Client, group: String, another: @escaping @Sendable () throws(KafkaError) -> Client) {
+        self.client = Mutex(client)
         self.another = another
         self.group = group
-        self.signal = signal
-        self.queue = queue
-        signal.watch(queue)
     }
 
-    deinit {
-        WakeSignal.endWatch(of: queue)
-        rd_kafka_queue_destroy(queue)
-    }
+    /// Nothing else polls the client for its reports about brokers.
+    func poll() { _ = client.withLock { rd_kafka_poll($0.handle, 0) } }
 
-    var isWaiting: Bool { !wanted.isEmpty && !isAsking }
-
-    func ask(_ partitions: [TopicPartition]) {
-        lastQuestion += 1
-        for partition in partitions { wanted[partition] = lastQuestion }
-        next = .now
-        askIfDue()
-    }
-
-    func forget(_ partitions: [TopicPartition]) {
-        for partition in partitions { wanted[partition] = nil }
-    }
-
-    func take(into events: inout [ConsumerEvent]) {
-        // Nothing else polls this client for its reports about brokers.
-        rd_kafka_poll(client.handle, 0)
-        if isAsking, let event = rd_kafka_queue_poll(queue, 0) {
-            isAsking = false
-            next = .now + .milliseconds(Self.pause)
-            let known = answer(in: event).filter { wanted[$0.partition].map { $0 <= asked } ?? false }
-            let isElsewhere = rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NOT_COORDINATOR
-            rd_kafka_event_destroy(event)
-            if isElsewhere { takeAnother() }
-            forget(known.map(\.partition))
-            if !known.isEmpty { events.append(.committed(known)) }
-        } else if isAsking, end <= .now {
-            takeAnother()
-        }
-        if !wanted.isEmpty { askIfDue() }
-    }
-
+    /// Those that are known, without partitions whose offset is not stable (UNSTABLE_OFFSET_COMMIT) or that have
+    /// another error.
+    ///
     /// librdkafka 2.0.2 keeps asking a former coordinator if requests are less than a quarter of an hour apart
     /// (`rd_kafka_coord_cache_get`); another client looks for the current one. It also helps if no answer comes: the
     /// connection may be dead, and the request on it cannot be taken back.
-    private func takeAnother() {
-        end = .now + Self.patience
-        guard let other = try? another(), let answers = rd_kafka_queue_new(other.handle) else { return }
-        WakeSignal.endWatch(of: queue)
-        rd_kafka_queue_destroy(queue)
-        signal.watch(answers)
-        // Destroying a client takes time, and this thread must not wait for it.
-        let former = Unmanaged.passRetained(client)
-        (client, queue, isAsking) = (other, answers, false)
-        DispatchQueue(label: "pushmill.remains").async { former.release() }
-        next = .now + .seconds(1)
+    func ask(_ partitions: Set<TopicPartition>) -> [Position] {
+        if let known = request(partitions, by: client.withLock { $0 }) { return known }
+        // The former one ends outside of the lock, because that may take a second.
+        if let other = try? another() { _ = client.withLock { exchange(&$0, with: other) } }
+        return []
     }
 
-    private func askIfDue() {
-        guard !isAsking, !wanted.isEmpty, next <= .now else { return }
-        let list = PartitionList(wanted.keys)
-        guard let question = rd_kafka_ListConsumerGroupOffsets_new(group, list.pointer),
+    /// nil if another client must ask.
+    private func request(_ partitions: Set<TopicPartition>, by client: Client) -> [Position]? {
+        let list = PartitionList(partitions)
+        guard let queue = rd_kafka_queue_new(client.handle),
+            let question = rd_kafka_ListConsumerGroupOffsets_new(group, list.pointer),
             let options = rd_kafka_AdminOptions_new(client.handle, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS)
-        else { return }
+        else { return [] }
         defer {
-            rd_kafka_ListConsumerGroupOffsets_destroy(question)
             rd_kafka_AdminOptions_destroy(options)
+            rd_kafka_ListConsumerGroupOffsets_destroy(question)
+            rd_kafka_queue_destroy(queue)
         }
         rd_kafka_AdminOptions_set_request_timeout(options, Self.questionTimeout, nil, 0)
         if let error = rd_kafka_AdminOptions_set_require_stable_offsets(options, 1) { rd_kafka_error_destroy(error) }
         var questions: [OpaquePointer?] = [question]
         rd_kafka_ListConsumerGroupOffsets(client.handle, &questions, 1, options, queue)
-        isAsking = true
-        end = .now + Self.patience
-        asked = lastQuestion
+        guard let event = rd_kafka_queue_poll(queue, Self.patience) else { return nil }
+        defer { rd_kafka_event_destroy(event) }
+        return rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NOT_COORDINATOR ? nil : answer(in: event)
     }
 
-    /// Without partitions whose offset is not stable (UNSTABLE_OFFSET_COMMIT) or that have another error.
     private func answer(in event: OpaquePointer) -> [Position] {
         guard rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NO_ERROR,
             let result = rd_kafka_event_ListConsumerGroupOffsets_result(event)

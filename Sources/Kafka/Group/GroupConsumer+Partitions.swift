@@ -27,7 +27,7 @@ extension GroupConsumer {
 
     /// Stops reading them. Answers `revoked` or `lost` once all partitions of that event are given back.
     package func giveBack(_ partitions: [TopicPartition]) throws(KafkaError) {
-        committedOffsets.forget(partitions)
+        commits.forget(partitions)
         ranges.forget(partitions)
         lookup.forget(partitions)
         deferredStops.subtract(partitions)

@@ -18,10 +18,11 @@ package final class GroupConsumer {
     var deferredReads: [TopicPartition: Position] = [:]
     /// Answers that come from other threads.
     let answers: Mailbox<ConsumerEvent>
-    let committedOffsets: CommittedOffsets
-    let ranges: LogRanges
+    let commits: PartitionQuestions
+    let ranges: PartitionQuestions
     let lookup: RecordLookup
     private(set) var owners: OwnerWatch?
+    private let committedOffsets: CommittedOffsets
     private let signal: WakeSignal
     private let topics = TopicNumbers()
     /// Since the last wait: each record in the queue has been reported by its watch, or will be.
@@ -61,7 +62,7 @@ package final class GroupConsumer {
         var plain = properties
         for name in ["group.instance.id", "statistics.interval.ms"] { plain[name] = nil }
         let asker = try asking.client(plain, log)
-        let committedOffsets = try CommittedOffsets(asker, group: properties["group.id"] ?? "", signal) {
+        let committedOffsets = CommittedOffsets(asker, group: properties["group.id"] ?? "") {
             [plain] () throws(KafkaError) in
             try Client(RD_KAFKA_CONSUMER, plain, log: log)
         }
@@ -76,7 +77,14 @@ package final class GroupConsumer {
         self.signal = signal
         self.committedOffsets = committedOffsets
         answers = Mailbox(signal)
-        ranges = LogRanges(asker, answers)
+        commits = PartitionQuestions("pushmill.commits", answers) { partitions, answer in
+            for position in committedOffsets.ask(partitions) { answer(position.partition, .committed([position])) }
+        }
+        ranges = PartitionQuestions("pushmill.ranges", answers) { partitions, answer in
+            asker.ranges(of: partitions) { ranges in
+                for (partition, range) in ranges { answer(partition, .range(partition, range)) }
+            }
+        }
         lookup = RecordLookup(plain, log: log)
         waker = FetchWaker(client)
         isStatic = properties["group.instance.id"] != nil
@@ -90,6 +98,7 @@ package final class GroupConsumer {
     deinit {
         // An assignment may have come since the last poll: `Client.isDestroyable` must know of it.
         if client.isFatal { pollEvents() }
+        commits.close()
         ranges.close()
         lookup.close()
         owners?.close()
@@ -109,8 +118,7 @@ package final class GroupConsumer {
     /// Returns after that time, or when there may be news: an event or, unless `records` is false, a record.
     package func wait(milliseconds: Int64, records: Bool) {
         guard sinks.group.events.isEmpty, hasEmptiedQueue || !records else { return }
-        let bound = committedOffsets.isWaiting ? min(milliseconds, CommittedOffsets.pause) : milliseconds
-        var nanoseconds = max(0, bound) * 1_000_000
+        var nanoseconds = max(0, milliseconds) * 1_000_000
         if !sinks.group.heldCommits.isEmpty {
             let (now, until) = (JoinWatch.now, sinks.group.heldUntil)
             nanoseconds = min(nanoseconds, Int64(clamping: max(now, until) - now))
@@ -129,8 +137,9 @@ package final class GroupConsumer {
             group.isRevocationLost = true
             group.events.append(.lost(Array(revoked)))
         }
-        committedOffsets.take(into: &group.events)
-        group.events += answers.take()
+        committedOffsets.poll()
+        // Before all that was told since: an answer is not for a partition that was given back and assigned again.
+        group.events.insert(contentsOf: answers.take(), at: 0)
         guard !group.events.isEmpty else { return }
         all.append(contentsOf: group.events)
         group.events.removeAll(keepingCapacity: true)
