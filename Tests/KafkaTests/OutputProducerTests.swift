@@ -157,43 +157,43 @@ struct OutputProducerTests {
         try cluster.createTopic("t", partitions: 1)
         let output = try Output(cluster, [("transactional.id", "x")])
         let producer = output.producer
-        expect(producer.initializeTransactions(milliseconds: 10_000), is: .done)
-        expect(producer.beginTransaction(), is: .done)
+        expect(producer.transact(.initialize, milliseconds: 10_000), is: .done)
+        expect(producer.transact(.begin, milliseconds: 0), is: .done)
         try output.publish(0..<1000)
-        expect(producer.commitTransaction(milliseconds: 10_000), is: .done)
+        expect(producer.transact(.commit, milliseconds: 10_000), is: .done)
         #expect(output.stored.isEmpty)
         output.take()
         expect(output.stored, is: Array(0..<1000))
 
         // Longer than a busy machine takes to publish. The abort waits as long, and again if requests are in flight.
         cluster.setRoundTrip(milliseconds: 2000)
-        expect(producer.beginTransaction(), is: .done)
+        expect(producer.transact(.begin, milliseconds: 0), is: .done)
         try output.publish(1000..<1100)
-        expect(producer.abortTransaction(milliseconds: 30_000), is: .done)
+        expect(producer.transact(.abort, milliseconds: 30_000), is: .done)
         output.take()
         expect(output.returned.count + output.stored.count, is: 1100)
         #expect(!output.returned.isEmpty)
 
         cluster.setRoundTrip(milliseconds: 0)
-        expect(producer.beginTransaction(), is: .done)
+        expect(producer.transact(.begin, milliseconds: 0), is: .done)
         cluster.failRequests(.produce, with: [87])
         try output.publish([2000])
-        let outcome = producer.commitTransaction(milliseconds: 10_000)
+        let outcome = producer.transact(.commit, milliseconds: 10_000)
         guard case .abort = outcome else {
             Issue.record("\(outcome)")
             return
         }
-        expect(producer.abortTransaction(milliseconds: 10_000), is: .done)
+        expect(producer.transact(.abort, milliseconds: 10_000), is: .done)
         output.take()
         guard case .refused = output.returned[2000]?.failure else {
             Issue.record("\(String(describing: output.returned[2000]?.failure))")
             return
         }
-        expect(producer.beginTransaction(), is: .done)
+        expect(producer.transact(.begin, milliseconds: 0), is: .done)
         // With brokers down, nothing is stored in time.
         cluster.setDown()
         try output.publish([3000])
-        guard case .retry = producer.commitTransaction(milliseconds: 300) else {
+        guard case .retry = producer.transact(.commit, milliseconds: 300) else {
             Issue.record("a commit without brokers")
             return
         }
@@ -211,17 +211,17 @@ struct OutputProducerTests {
         let output = try Output(cluster, settings) { _, _, message in
             if isSlow.load(ordering: .relaxed), message.contains("[thrd:main]") { usleep(20_000) }
         }
-        expect(output.producer.initializeTransactions(milliseconds: 10_000), is: .done)
-        expect(output.producer.beginTransaction(), is: .done)
+        expect(output.producer.transact(.initialize, milliseconds: 10_000), is: .done)
+        expect(output.producer.transact(.begin, milliseconds: 0), is: .done)
         try output.publish([0])
         try output.until { $0.stored == [0] }
         cluster.setRoundTrip(milliseconds: 2000)
-        var outcome = output.producer.commitTransaction(milliseconds: 300)
+        var outcome = output.producer.transact(.commit, milliseconds: 300)
         isSlow.store(true, ordering: .relaxed)
         let end = ContinuousClock.now + .seconds(60)
         while case .retry = outcome, end > .now {
             usleep(20_000)
-            outcome = output.producer.commitTransaction(milliseconds: 1)
+            outcome = output.producer.transact(.commit, milliseconds: 1)
         }
         expect(outcome, is: .done)
         isSlow.store(false, ordering: .relaxed)
@@ -236,16 +236,17 @@ struct OutputProducerTests {
         let member = try Member(cluster, group: "g")
         try member.until { $0.owned.count == 1 }
         let positions = [Position(TopicPartition("t", 0), offset: 1, metadata: "m")]
-        expect(producer.initializeTransactions(milliseconds: 10_000), is: .done)
-        expect(producer.beginTransaction(), is: .done)
+        expect(producer.transact(.initialize, milliseconds: 10_000), is: .done)
+        expect(producer.transact(.begin, milliseconds: 0), is: .done)
         cluster.setRoundTrip(milliseconds: 1000)
-        expect(producer.addOffsets(positions, of: member.consumer, milliseconds: 50), is: .retry(.unanswered))
-        expect(producer.abortTransaction(milliseconds: 50), is: .retry(.unanswered))
+        expect(
+            producer.transact(.addOffsets(positions), by: member.consumer, milliseconds: 50), is: .retry(.unanswered))
+        expect(producer.transact(.abort, milliseconds: 50), is: .retry(.unanswered))
         cluster.setRoundTrip(milliseconds: 0)
-        expect(producer.abortTransaction(milliseconds: 30_000), is: .done)
-        expect(producer.beginTransaction(), is: .done)
-        expect(producer.addOffsets(positions, of: member.consumer, milliseconds: 30_000), is: .done)
-        expect(producer.commitTransaction(milliseconds: 30_000), is: .done)
+        expect(producer.transact(.abort, milliseconds: 30_000), is: .done)
+        expect(producer.transact(.begin, milliseconds: 0), is: .done)
+        expect(producer.transact(.addOffsets(positions), by: member.consumer, milliseconds: 30_000), is: .done)
+        expect(producer.transact(.commit, milliseconds: 30_000), is: .done)
         #expect(try member.leave())
     }
 
@@ -256,19 +257,19 @@ struct OutputProducerTests {
         let output = try Output(cluster, [("transactional.id", "x")])
         let member = try Member(cluster, group: "g")
         try member.until { $0.owned.count == 1 }
-        expect(output.producer.initializeTransactions(milliseconds: 10_000), is: .done)
-        expect(output.producer.beginTransaction(), is: .done)
+        expect(output.producer.transact(.initialize, milliseconds: 10_000), is: .done)
+        expect(output.producer.transact(.begin, milliseconds: 0), is: .done)
         cluster.failRequests(.transactionalOffsetCommit, with: [code])
         let positions = [Position(TopicPartition("t", 0), offset: 1, metadata: "m")]
-        let outcome = output.producer.addOffsets(positions, of: member.consumer, milliseconds: 10_000)
+        let outcome = output.producer.transact(.addOffsets(positions), by: member.consumer, milliseconds: 10_000)
         guard case .notAMember = outcome else {
             Issue.record("\(outcome)")
             return
         }
-        expect(output.producer.abortTransaction(milliseconds: 10_000), is: .done)
-        expect(output.producer.beginTransaction(), is: .done)
-        expect(output.producer.addOffsets(positions, of: member.consumer, milliseconds: 10_000), is: .done)
-        expect(output.producer.commitTransaction(milliseconds: 10_000), is: .done)
+        expect(output.producer.transact(.abort, milliseconds: 10_000), is: .done)
+        expect(output.producer.transact(.begin, milliseconds: 0), is: .done)
+        expect(output.producer.transact(.addOffsets(positions), by: member.consumer, milliseconds: 10_000), is: .done)
+        expect(output.producer.transact(.commit, milliseconds: 10_000), is: .done)
         #expect(try member.leave())
     }
 }

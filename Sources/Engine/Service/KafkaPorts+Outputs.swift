@@ -291,19 +291,14 @@ extension KafkaPorts {
     mutating func flush() { producer.flush() }
 
     mutating func transact(_ step: TransactionStep) -> TransactionResult {
-        let result: TransactionResult
-        switch step {
-        case .initialize: result = producer.initializeTransactions(milliseconds: Self.stepPatience)
-        case .begin:
-            transactionSince = nil
-            result = producer.beginTransaction()
-        case .addOffsets(let positions):
+        var patience = Self.stepPatience
+        if step == .begin { transactionSince = nil }
+        if case .addOffsets(let positions) = step {
             transactionSince = transactionSince ?? now
-            guard !positions.isEmpty else { return .done }
-            result = producer.addOffsets(positions, of: consumer, milliseconds: 5000)
-        case .commit: result = producer.commitTransaction(milliseconds: Self.stepPatience)
-        case .abort: result = producer.abortTransaction(milliseconds: Self.stepPatience)
+            if positions.isEmpty { return .done }
+            patience = 5000
         }
+        let result = producer.transact(step, by: consumer, milliseconds: patience)
         tick()
         // Until transactions are initialized, readiness has a reason of its own.
         if case .retry = result, step != .initialize { stuckSince = stuckSince ?? now } else { stuckSince = nil }

@@ -238,16 +238,6 @@ package struct OutputReport<Output: Sendable> {
     package var returned: Output? { if case .unstored(_, let returned) = result { returned } else { nil } }
 }
 
-package enum TransactionStep: Sendable, Equatable {
-    /// Takes over the transactional ID, and ends a transaction that another producer has left open under it.
-    case initialize
-    case begin
-    /// Adds these offsets to the transaction, with the group's metadata of this moment.
-    case addOffsets([Position])
-    case commit
-    case abort
-}
-
 /// What an operator should know.
 package enum ShardNews: Sendable, Equatable {
     case assigned([TopicPartition])

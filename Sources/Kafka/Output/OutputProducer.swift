@@ -14,7 +14,7 @@ package final class OutputProducer {
     /// Reports that were taken during a transaction step.
     @exclusivity(unchecked) private var held: [OutputDelivery] = []
     /// The step that another thread has begun, until its outcome is taken.
-    @exclusivity(unchecked) private var stepUnderWay: Step?
+    @exclusivity(unchecked) private var stepUnderWay: TransactionStep?
     private let outcome: Mailbox<TransactionResult>
     /// When brokers were last asked about a topic's unknown partition.
     @exclusivity(unchecked) private var lastLook: ContinuousClock.Instant?
@@ -212,50 +212,47 @@ package enum TransactionResult: Sendable, Equatable {
     case failed(KafkaError)
 }
 
-/// Each step waits up to its timeout, then answers `retry` and goes on: the same step must be asked for again. Reports
-/// that come meanwhile are for the next `takeReports`.
-extension OutputProducer {
-    /// Fences any other producer with the same transactional ID, and ends a transaction that it left open.
-    package func initializeTransactions(milliseconds: Int32) -> TransactionResult {
-        perform(.initialize, milliseconds) { rd_kafka_init_transactions($0, -1) }
-    }
-
-    package func beginTransaction() -> TransactionResult {
-        Self.result(of: rd_kafka_begin_transaction(client.handle), client)
-    }
-
-    /// Adds the group's commit of these positions, with metadata, to the transaction. The member's group metadata is
-    /// read anew each time: stale metadata shows brokers that it is no longer a member. After `retry`, only an abort
-    /// may follow.
-    package func addOffsets(
-        _ positions: [Position], of member: GroupConsumer, milliseconds: Int32
-    ) -> TransactionResult {
-        guard let group = GroupMetadata(of: member) else {
-            return .notAMember(KafkaError("this member has left the group"))
-        }
-        // Checked after the metadata was read, which then has the same member ID.
-        guard !member.hasNewMemberID else { return .notAMember(KafkaError("the group has lost this member")) }
-        return perform(.addOffsets, milliseconds) { producer in
-            let list = PartitionList(positions)
-            return rd_kafka_send_offsets_to_transaction(producer, list.pointer, group.pointer, milliseconds)
-        }
-    }
-
+package enum TransactionStep: Sendable, Equatable {
+    /// Takes over the transactional ID: fences any other producer with it, and ends a transaction that it left open.
+    case initialize
+    case begin
+    /// Adds the group's commit of these positions, with metadata, to the transaction. After `retry`, only an abort may
+    /// follow.
+    case addOffsets([Position])
     /// Sends what is queued, then commits.
-    package func commitTransaction(milliseconds: Int32) -> TransactionResult {
-        perform(.commit, milliseconds) { rd_kafka_commit_transaction($0, -1) }
-    }
+    case commit
+    case abort
+}
 
-    package func abortTransaction(milliseconds: Int32) -> TransactionResult {
-        perform(.abort, milliseconds) { rd_kafka_abort_transaction($0, -1) }
+extension OutputProducer {
+    /// Waits up to the timeout, then answers `retry` and goes on: the same step must be asked for again. Reports that
+    /// come meanwhile are for the next `takeReports`. Offsets are the member's: its group metadata is read anew each
+    /// time, since stale metadata shows brokers that it is no longer a member.
+    package func transact(
+        _ step: TransactionStep, by member: GroupConsumer? = nil, milliseconds: Int32
+    ) -> TransactionResult {
+        switch step {
+        case .initialize: return perform(step, milliseconds) { rd_kafka_init_transactions($0, -1) }
+        case .begin: return Self.result(of: rd_kafka_begin_transaction(client.handle), client)
+        case .addOffsets(let positions):
+            guard let member, let group = GroupMetadata(of: member) else {
+                return .notAMember(KafkaError("this member has left the group"))
+            }
+            // Checked after the metadata was read, which then has the same member ID.
+            guard !member.hasNewMemberID else { return .notAMember(KafkaError("the group has lost this member")) }
+            return perform(step, milliseconds) { producer in
+                let list = PartitionList(positions)
+                return rd_kafka_send_offsets_to_transaction(producer, list.pointer, group.pointer, milliseconds)
+            }
+        case .commit: return perform(step, milliseconds) { rd_kafka_commit_transaction($0, -1) }
+        case .abort: return perform(step, milliseconds) { rd_kafka_abort_transaction($0, -1) }
+        }
     }
-
-    fileprivate enum Step { case initialize, addOffsets, commit, abort }
 
     /// Begins the step, or goes on waiting for it. An earlier step is waited for first, and its outcome dropped. The
     /// calls that end a transaction wait until all reports are taken, and this thread takes them.
     private func perform(
-        _ step: Step, _ milliseconds: Int32, _ call: @escaping @Sendable (OpaquePointer) -> OpaquePointer?
+        _ step: TransactionStep, _ milliseconds: Int32, _ call: @escaping @Sendable (OpaquePointer) -> OpaquePointer?
     ) -> TransactionResult {
         let end = ContinuousClock.now + .milliseconds(milliseconds)
         // The waits below may take a wake-up that is meant for this thread's own wait.
@@ -276,7 +273,7 @@ extension OutputProducer {
     /// Calls librdkafka once, on another thread, for as long as it takes. After a timeout it wants to be called again,
     /// but 2.0.2 ends the process if its main thread is late to notice a call that resumes a commit: the commit's
     /// answer is then taken for that of an abort (`rd_kafka_txn_endtxn_complete`).
-    private func begin(_ step: Step, _ call: @escaping @Sendable (OpaquePointer) -> OpaquePointer?) {
+    private func begin(_ step: TransactionStep, _ call: @escaping @Sendable (OpaquePointer) -> OpaquePointer?) {
         stepUnderWay = step
         DispatchQueue(label: "pushmill.transaction").async { [client, outcome] in
             outcome.post(Self.result(of: call(client.handle), client))

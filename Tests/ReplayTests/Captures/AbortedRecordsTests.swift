@@ -22,13 +22,13 @@ struct AbortedRecordsTests {
         let producer = try OutputProducer(
             ClientProperties([("bootstrap.servers", Self.brokers ?? ""), ("transactional.id", name)]),
             signal: WakeSignal(), log: { _, _, _ in })
-        expect(producer.initializeTransactions(milliseconds: 30_000), is: .done)
+        expect(producer.transact(.initialize, milliseconds: 30_000), is: .done)
         for (value, isCommitted) in [("one", true), ("two", false), ("three", true), ("four", false)] {
-            expect(producer.beginTransaction(), is: .done)
+            expect(producer.transact(.begin, milliseconds: 0), is: .done)
             try store(value, in: try producer.topic(name), by: producer)
             let ended =
                 isCommitted
-                ? producer.commitTransaction(milliseconds: 30_000) : producer.abortTransaction(milliseconds: 30_000)
+                ? producer.transact(.commit, milliseconds: 30_000) : producer.transact(.abort, milliseconds: 30_000)
             expect(ended, is: .done)
         }
         let source = try TopicRecords(TopicRange(topic: name), properties)

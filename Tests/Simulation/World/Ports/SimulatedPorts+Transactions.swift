@@ -1,4 +1,4 @@
-package import PushmillEngine
+import PushmillEngine
 package import PushmillKafka
 
 extension SimulatedPorts {
