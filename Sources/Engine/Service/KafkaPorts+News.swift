@@ -5,6 +5,16 @@ import PushmillTelemetry
 
 extension KafkaPorts {
     mutating func tell(_ news: ShardNews) {
+        var news = news
+        switch news {
+        case .transactionAborted(let reason):
+            let reason = producer.takeTransactionFailure() ?? reason
+            refusal = Refusal(reason, now, after: refusal)
+            news = .transactionAborted(reason: reason)
+        case .changelogRefused(let reason):
+            refusal = Refusal("\(settings.changelog ?? ""): \(reason)", now, after: refusal)
+        default: break
+        }
         environment.tell(news, changelog: settings.changelog ?? "", of: settings.changelogPartitions)
     }
 }

@@ -259,6 +259,9 @@ extension KafkaPorts {
             // The timestamp may be anything, even some thousand years ahead: overflow must not trap.
             counters.endToEndSeconds.observe(nanoseconds: max(0, wallClock &- facts.timestamp) &* 1_000_000)
         }
+        if refusal != nil, !settings.shard.isTransactional, reports.contains(where: Self.isStoredChange) {
+            refusal = nil
+        }
         if isAnswered {
             awaitedUntil = .past
         } else if isReturned || now < awaitedUntil && producer.outstanding > 0 {
@@ -266,6 +269,10 @@ extension KafkaPorts {
         }
         let isAny = now >= awaitedUntil && (!reports.isEmpty || producer.outstanding == 0)
         if isAnswered || isAny, !turnedAway.contains(topics.output) { lastAnswer = now }
+    }
+
+    private static func isStoredChange(_ report: OutputReport<HeldOutput>) -> Bool {
+        report.failure == nil && EntryTable.change(ofTag: report.tag) != nil
     }
 
     /// Something is on its way, or an output came back a moment ago and will be sent again.
@@ -303,6 +310,7 @@ extension KafkaPorts {
         // Until transactions are initialized, readiness has a reason of its own.
         if case .retry = result, step != .initialize { stuckSince = stuckSince ?? now } else { stuckSince = nil }
         if step == .commit, result == .done {
+            refusal = nil
             environment.metrics.transactionsCommitted.add()
             if let since = transactionSince.take() { observeCheckpoint(since) }
         }

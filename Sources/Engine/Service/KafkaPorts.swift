@@ -40,6 +40,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var turnedAway: [OutputTopic] = []
     /// Since when dead letters wait to be sent, as far as figures were made.
     var lettersHeldSince: Instant?
+    var refusal: Refusal?
     /// When commits were made, by number, and when the transaction's end was asked for.
     private var commitsSince: [UInt32: Instant] = [:]
     var transactionSince: Instant?
@@ -128,6 +129,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         case .assigned(let partitions):
             hasJoined = true
             consumerError = nil
+            consumer.forgetRefusal()
             owned.formUnion(partitions)
         case .revoked(let partitions): owned.subtract(partitions)
         // A dropped member loses everything, and gets an assignment, if only an empty one, when the group has it back.

@@ -62,10 +62,14 @@ package struct ShardFigures: Sendable {
     package var hasJoined = false
     /// What the consumer said last, if it has no assignment since.
     var consumerError: String?
+    /// Why brokers refuse the consumer's connections, if it has no assignment.
+    var connectionError: KafkaError?
     /// This member has been joining for longer than a rebalance takes, and has no assignment yet.
     var isGroupLate = false
     /// False while brokers acknowledge nothing that was published, or complete no transaction step.
     package var isAnswered = true
+    /// Why nothing is committed, if it is known.
+    var refusal: String?
     /// An upper bound of the changelog records left to restore.
     package var restoreLeft: Int64 = 0
     package var consumed: StatisticsInbox?
@@ -157,9 +161,12 @@ extension KafkaPorts {
         figures.hasJoined = hasJoined
         figures.consumerError = consumerError?.description
         figures.isGroupLate = isGroupLate
+        if !hasJoined || isGroupLate { figures.connectionError = consumer.refusal }
         let isWaiting = awaitsAnswer || !figures.canPublish
         lettersHeldSince = figures.areLettersHeld ? lettersHeldSince ?? now : nil
-        let isStuck = [stuckSince, lettersHeldSince].contains { since in
+        let refusal = refusal?.isCurrent(now) ?? false ? refusal : nil
+        figures.refusal = refusal?.reason
+        let isStuck = [stuckSince, lettersHeldSince, refusal?.since].contains { since in
             since.map { now.nanoseconds(since: $0) >= Self.answerPatience } ?? false
         }
         figures.isAnswered = !isStuck && (!isWaiting || now.nanoseconds(since: lastAnswer) < Self.answerPatience)
@@ -167,6 +174,25 @@ extension KafkaPorts {
         figures.consumed = consumer.statistics
         figures.produced = producer.statistics
     }
+}
+
+/// Why nothing is committed: the changelog takes no counts, or each transaction fails.
+struct Refusal {
+    /// What fails is tried again within that time.
+    private static let patience = Duration.seconds(10)
+
+    let since: Instant
+    private let last: Instant
+    let reason: String
+
+    init(_ reason: String, _ now: Instant, after former: Refusal?) {
+        since = former.flatMap { $0.isCurrent(now) ? $0.since : nil } ?? now
+        last = now
+        self.reason = reason
+    }
+
+    /// Nothing may have been tried since: then it says nothing.
+    func isCurrent(_ now: Instant) -> Bool { now < last + Self.patience }
 }
 
 /// Logs what keeps a shard from going on: a group or brokers that do not answer, or a lack of room.

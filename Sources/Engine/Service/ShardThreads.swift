@@ -98,7 +98,12 @@ package final class ShardThreads: Sendable {
         var reasons: [(word: String, sentence: String)] = []
         if isEnding { reasons.append(("ending", "the service is shutting down")) }
         let absent = figures.filter { !$0.hasJoined || $0.isGroupLate }
-        if !absent.isEmpty {
+        let refused = absent.lazy.compactMap(\.connectionError).first
+        if let refused, refused.isLogin {
+            reasons.append(("authentication", "the brokers reject the login: correct sasl.* under kafka (\(refused))"))
+        } else if let refused, refused.isTLS {
+            reasons.append(("tls", "cannot connect securely: correct ssl.* under kafka, or the brokers (\(refused))"))
+        } else if !absent.isEmpty {
             let error = absent.lazy.compactMap(\.consumerError).first
             let sentence = error.map { "the group has not accepted this member: \($0)" }
             reasons.append(("not-joined", sentence ?? "the group has not answered yet"))
@@ -107,12 +112,11 @@ package final class ShardThreads: Sendable {
             reasons.append(("no-transactions", "the transactional id has not been taken over yet"))
         }
         if figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
-            reasons.append(
-                (
-                    "cannot-publish",
-                    "the brokers do not acknowledge outputs or dead letters, or the group has not confirmed this member"
-                )
-            )
+            let known = figures.lazy.compactMap(\.refusal).first
+            let sentence =
+                known.map { "nothing is committed: \($0)" }
+                ?? "the brokers do not acknowledge outputs or dead letters, or the group has not confirmed this member"
+            reasons.append(("cannot-publish", sentence))
         }
         if let contacts { reasons.append(contacts) }
         let waiting = figures.reduce(0) { $0 + $1.restoring }

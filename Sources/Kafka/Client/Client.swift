@@ -121,6 +121,8 @@ final class ClientSinks: Sendable {
     let statistics = StatisticsInbox()
     /// Why there is no connection to any broker.
     let refusal = Mutex<KafkaError?>(nil)
+    /// Why the last transaction failed. librdkafka tells it only in its log, and the next calls report what came of it.
+    let transactionFailure = Mutex<String?>(nil)
 
     init(log: @escaping KafkaLogSink) { self.log = log }
 
@@ -134,7 +136,9 @@ private func onLog(
     client: OpaquePointer?, level: Int32, facility: UnsafePointer<CChar>?, message: UnsafePointer<CChar>?
 ) {
     guard let client, let facility, let message, let sinks = ClientSinks.from(rd_kafka_opaque(client)) else { return }
-    sinks.log(level, String(cString: facility), String(cString: message))
+    let (kind, text) = (String(cString: facility), String(cString: message))
+    if kind == "TXNERR" { sinks.transactionFailure.withLock { $0 = $0 ?? text } }
+    sinks.log(level, kind, text)
 }
 
 /// Called during a poll. The error is logged already, and a fatal error stays readable, so only the reason for a

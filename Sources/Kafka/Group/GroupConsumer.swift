@@ -210,6 +210,11 @@ package final class GroupConsumer {
     /// due.
     package var isJoining: Bool { sinks.joins.isJoining }
 
+    /// Why brokers have refused the last connection: the login, or TLS.
+    package var refusal: KafkaError? { client.sinks.refusal.withLock { $0 } }
+
+    package func forgetRefusal() { client.sinks.refusal.withLock { $0 = nil } }
+
     /// When the join that is still unanswered began, in nanoseconds of the monotonic clock; nil without one.
     package var joinsSince: UInt64? { sinks.joins.joinsSince }
 

@@ -1,5 +1,6 @@
 internal import CPushmillRdKafka
 internal import Dispatch
+internal import Synchronization
 
 /// An idempotent producer for one thread, which waits only in the steps of a transaction, and there for a bounded time.
 /// With `stopsAtRefusal`, no record overtakes a refused one: with at-least-once delivery a refusal is fatal to the
@@ -156,6 +157,9 @@ package final class OutputProducer {
 
     /// If set, the producer will never accept a record again.
     package var fatalError: KafkaError? { client.fatalError }
+
+    /// The first reason for which a transaction failed since the last call.
+    package func takeTransactionFailure() -> String? { client.sinks.transactionFailure.withLock { $0.take() } }
 
     /// The latest measurements; see `ClientStatistics`.
     package var statistics: StatisticsInbox { client.sinks.statistics }

@@ -1,4 +1,5 @@
 import Glibc
+import PushmillPayload
 import PushmillStages
 import PushmillTelemetry
 import Synchronization
@@ -88,7 +89,18 @@ struct Rereading: Sendable {
         for section in [KafkaSettings.Section.consumer, .producer] {
             let properties = configuration.kafka.properties(for: section)
             sections["kafka", default: []] += properties.map { "\($0.name): \($0.value)" }.sorted()
+            // librdkafka has read these when its clients were made.
+            for property in properties where KafkaSettings.isOfFile(property.name) {
+                sections["kafka.\(property.name)"] = ["\(property.value): \(hash(ofFile: property.value))"]
+            }
         }
         return sections
+    }
+
+    /// 0 for what can be read only once, and for a folder of certificates.
+    private static func hash(ofFile path: String) -> Int {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0 }
+        return (try? InputFile(path: path).rest(limit: 1 << 20)).hashValue
     }
 }

@@ -109,7 +109,10 @@ enum Startup {
             } else {
                 ProbeReason(
                     "no-broker",
-                    "no broker answers at \(servers): are they up, and is kafka.bootstrap.servers right? (\(error))")
+                    """
+                    no broker answers at \(servers): are they up, are kafka.bootstrap.servers and \
+                    kafka.security.protocol right, and do they want a client certificate (ssl.*)? (\(error))
+                    """)
             }
         throw .outside(reason)
     }

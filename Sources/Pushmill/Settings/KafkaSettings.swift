@@ -91,9 +91,13 @@ package struct KafkaSettings: Sendable {
     private static func format(_ name: String) -> SettingFormat<String> {
         if secret(ofFile: name) != nil { return .file }
         if isSecret(name) { return .text.hidden }
-        let isFile = name.hasSuffix(".location") || name.hasSuffix(".keytab")
         // `probe` makes librdkafka search the usual places for certificates.
-        return isFile ? .file(besides: ["probe"]) : .text
+        return isOfFile(name) ? .file(besides: ["probe"]) : .text
+    }
+
+    /// The property's value is the path of a file.
+    static func isOfFile(_ name: String) -> Bool {
+        secret(ofFile: name) != nil || name.hasSuffix(".location") || name.hasSuffix(".keytab")
     }
 }
 

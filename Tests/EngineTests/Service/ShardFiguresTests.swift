@@ -254,6 +254,20 @@ struct ReadinessTests {
         expect(all.map(\.word), is: ["ending", "contacts-not-restored"])
     }
 
+    @Test("What is refused again and again is told with its reason; what is tried no more says nothing")
+    func refusal() {
+        let begun = Instant.past + .seconds(60)
+        var refusal = Refusal("badges: not allowed", begun, after: nil)
+        refusal = Refusal("badges: still not", begun + .seconds(9), after: refusal)
+        expect(refusal.since, is: begun)
+        #expect(refusal.isCurrent(begun + .seconds(18)) && !refusal.isCurrent(begun + .seconds(19)))
+        expect(Refusal("badges: again", begun + .seconds(19), after: refusal).since, is: begun + .seconds(19))
+        var figures = ShardFigures()
+        (figures.hasJoined, figures.isAnswered, figures.refusal) = (true, false, refusal.reason)
+        let told = ShardThreads.reasons(isEnding: false, [figures], contacts: nil, counts: true)
+        expect(told.map(\.sentence), is: ["nothing is committed: badges: still not"])
+    }
+
     @Test("The reason says how many partitions wait for counts, and how many records are left")
     func restoring() {
         let shard = ScriptedShard { $0.counts = true }

@@ -93,7 +93,7 @@ struct TopicCommandTests {
                 "PUSHMILL_KAFKA_PRODUCER_SASL_PASSWORD_FILE": "/nowhere/password",
             ])
         expect(code, is: expected)
-        let message = "no broker answers at 127.0.0.1:1: are they up, and is kafka.bootstrap.servers right? ("
+        let message = "no broker answers at 127.0.0.1:1: are they up, are kafka.bootstrap.servers and "
         #expect(terminal.error.hasPrefix("pushmill: \(message)"))
     }
 
