@@ -42,14 +42,18 @@ package final class Baseline {
         try indexed { () throws(StoreError) in try index.take(OutputPlace(input)) }
     }
 
-    /// The outputs whose inputs did not come. `ranges` are the offsets that the input spanned in each partition.
+    /// The outputs whose inputs did not come from `source`. `ranges` are the offsets that the input spanned in each
+    /// partition.
     func forEachLeft(
-        within ranges: InputRanges, _ body: (RecordEnvelope) throws(ReplayError) -> Void
+        within ranges: InputRanges, of source: any RecordSource, _ body: (RecordEnvelope) throws(ReplayError) -> Void
     ) throws(ReplayError) {
         var left = try indexed { () throws(StoreError) in try index.left() }
         while let next = try indexed({ () throws(StoreError) in try left.next() }) {
             if isWider, !ranges.contains(next.place) { continue }
-            try body(try BaselineLine.read(next.bytes, from: next.place))
+            let output = try BaselineLine.read(next.bytes, from: next.place)
+            // An output has its input's time.
+            if isWider, !source.isInRange(output.timestamp) { continue }
+            try body(output)
         }
     }
 }

@@ -10,9 +10,11 @@ extension Command {
             Writes each record as a line in the format of kcat -J; bytes that are not text
             are in base64. Reads only committed records, joins no group and commits nothing.
             Without --from it starts at the topic's first record, without --to it ends at
-            the topic's current end. A file whose name ends in .gz is compressed. The file
-            appears when it is complete; Ctrl-C completes it. If the brokers fail, a file
-            that did not exist before keeps the records read so far.
+            the topic's current end. Times select each record by its own timestamp, in
+            whatever order they are: a time as --to reads on to the topic's end, where late
+            records may be. A file whose name ends in .gz is compressed. The file appears
+            when it is complete; Ctrl-C completes it. If the brokers fail, a file that did
+            not exist before keeps the records read so far.
             """,
         options: [.topic, .config, .file] + Option.range + [.follow, .limit, .redact]
     ) { invocation in
@@ -42,11 +44,13 @@ extension Command {
             signal(SIGHUP) { _ in raise(SIGTERM) }
         }
         let console = invocation.console
-        let total = min(capture.limit, capture.follows ? .max : Int(clamping: source.span))
+        let span = capture.follows ? .max : Int(clamping: source.span)
+        let total = min(capture.limit, span)
         // Progress would mix with records on the same terminal.
         let isShown = path != nil || !console.isTerminal
         let progress = Progress(isShown ? console.status : nil, total: total == .max ? nil : total)
         defer { progress.clear() }
+        if total == span { source.onSkip = progress.skip }
         // The first record may take long to arrive.
         progress.show(0)
         let file = try path.map { path in try ReportFile(path: path) }

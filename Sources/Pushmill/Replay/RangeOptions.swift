@@ -14,6 +14,9 @@ extension Invocation {
             { TopicRange.Bound($0, now: WallClock.system.now() / 1_000_000) }, render: { "\($0)" })
         range.from = try value(.from, bound)
         range.to = try value(.to, bound)
+        if case .time(let from) = range.from, case .time(let to) = range.to, from > to {
+            throw .usage("--from is later than --to")
+        }
         return range
     }
 }
@@ -51,12 +54,14 @@ extension Configuration {
 }
 
 /// Shows how far a command has come, on a terminal's last line; does nothing without a terminal.
-struct Progress {
+final class Progress {
     private static let width = 30
 
     private let show: (@Sendable (String) -> Void)?
-    /// The number of records, if known.
+    /// The number of records, with those skipped, if known.
     private let total: Int?
+    private var count = 0
+    private var skipped = 0
 
     init(_ show: (@Sendable (String) -> Void)?, total: Int?) {
         self.show = show
@@ -64,10 +69,17 @@ struct Progress {
     }
 
     func show(_ count: Int) {
+        self.count = count
         guard let total, total > 0 else { return show?("\(count) records") ?? () }
-        let done = min(count, total)
+        let done = min(count + skipped, total)
         let bar = String(repeating: "#", count: Self.width * done / total)
         show?("[\(bar.padded(to: Self.width))] \(100 * done / total)%  \(count) records")
+    }
+
+    /// Records that are read, but of another time than asked for.
+    func skip(_ skipped: Int) {
+        self.skipped = skipped
+        show(count)
     }
 
     func clear() { show?("") }

@@ -95,7 +95,9 @@ struct ReplayCommand {
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
         let baseline = try await baseline(golden)
         let replay = ReplayRun(source, candidate, baseline: baseline, keepsLines: golden != nil, settings: settings)
-        let progress = Progress(console.status, total: (source as? TopicRecords).map { Int(clamping: $0.span) })
+        let records = source as? TopicRecords
+        let progress = Progress(console.status, total: records.map { Int(clamping: $0.span) })
+        records?.onSkip = progress.skip
         defer { progress.clear() }
         let summary = try await run(replay, golden, progress)
         progress.clear()

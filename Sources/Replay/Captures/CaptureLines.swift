@@ -47,6 +47,13 @@ package protocol RecordSource: AnyObject {
 
     /// The error for one of the records that `next` returned last, with its place.
     func failure(at index: Int, _ what: String) -> ReplayError
+
+    /// False if the source leaves out records of this time.
+    func isInRange(_ time: Int64) -> Bool
+}
+
+extension RecordSource {
+    package func isInRange(_ time: Int64) -> Bool { true }
 }
 
 extension RecordEnvelope {

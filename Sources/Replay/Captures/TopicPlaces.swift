@@ -8,7 +8,8 @@ struct TopicPlaces {
     /// Nil means the brokers' own.
     let timeIndex: TopicRecords.TimeIndex?
 
-    /// The offsets to read, limited to those that the log holds. Throws if the first offset asked for is gone.
+    /// The offsets to read, limited to those that the log holds. They have all records of the range, and may have others
+    /// of other times. Throws if the first offset asked for is gone.
     func offsets(of range: TopicRange, in partition: TopicPartition) throws(ReplayError) -> Range<Int64> {
         let log = try asked("requesting the offsets of \(partition)") { () throws(KafkaError) in
             try reader.range(of: partition, milliseconds: Self.patience)
@@ -18,46 +19,34 @@ struct TopicPlaces {
                 name: "topic \(partition.topic)",
                 what: "partition \(partition.partition) begins at offset \(log.lowerBound); \(offset) was deleted")
         }
-        let from = try range.from.map { bound throws(ReplayError) in try offset(of: bound, in: partition, log) }
-        let to = try range.to.map { bound throws(ReplayError) in try offset(of: bound, in: partition, log) }
+        let from: Int64? =
+            switch range.from {
+            case .offset(let offset): offset
+            case .time(let time): try firstOffset(since: time, in: partition, log)
+            case nil: nil
+            }
         let first = min(max(from ?? log.lowerBound, log.lowerBound), log.upperBound)
-        let last = min(to ?? log.upperBound, log.upperBound)
-        return first..<max(first, last)
+        // A record after the first one of a later time may be of an earlier time.
+        guard case .offset(let offset) = range.to else { return first..<log.upperBound }
+        return first..<max(first, min(offset, log.upperBound))
     }
 
-    private func offset(
-        of bound: TopicRange.Bound, in partition: TopicPartition, _ log: Range<Int64>
+    /// No record of `time` or later comes before this offset. The index also counts transaction markers, which have the
+    /// brokers' time: so it may name an earlier offset than that of the first such record, but none after it.
+    private func firstOffset(
+        since time: Int64, in partition: TopicPartition, _ log: Range<Int64>
     ) throws(ReplayError) -> Int64 {
-        switch bound {
-        case .offset(let offset): return offset
-        case .time(let time):
-            let find = timeIndex ?? brokersOffset
-            if let offset = try find(time, partition) { return offset }
-            // An index that finds a record since 1970 would also find one since `time`: there is none.
-            if try find(0, partition) != nil { return log.upperBound }
-            return try scan(for: time, in: partition, log)
-        }
+        let find = timeIndex ?? brokersOffset
+        if let offset = try find(time, partition) { return offset }
+        // An index that finds a record since 1970 would also find one since `time`: there is none. The embedded broker
+        // has no index.
+        return try find(0, partition) == nil ? log.lowerBound : log.upperBound
     }
 
     private func brokersOffset(since time: Int64, _ partition: TopicPartition) throws(ReplayError) -> Int64? {
         try asked("requesting the offset for a time in \(partition)") { () throws(KafkaError) in
             try reader.offset(since: time, in: partition, milliseconds: Self.patience)
         }
-    }
-
-    /// Without an index, as with the embedded broker, the records' own timestamps decide.
-    private func scan(
-        for time: Int64, in partition: TopicPartition, _ log: Range<Int64>
-    ) throws(ReplayError) -> Int64 {
-        var found: Int64?
-        var reading = try PartitionReading(reader, partition, log)
-        var isOpen = true
-        while isOpen, found == nil {
-            isOpen = try reading.next { record in
-                if found == nil, record.timestamp >= time { found = record.offset }
-            }
-        }
-        return found ?? log.upperBound
     }
 }
 

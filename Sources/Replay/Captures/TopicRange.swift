@@ -5,7 +5,7 @@ package struct TopicRange: Sendable, Equatable {
     /// A place in every partition.
     package enum Bound: Sendable, Equatable {
         case offset(Int64)
-        /// Milliseconds since 1970: the place before the first record that is not older.
+        /// Milliseconds since 1970. Each record's own timestamp decides, in whatever order they are.
         case time(Int64)
     }
 
@@ -18,6 +18,13 @@ package struct TopicRange: Sendable, Equatable {
     package var to: Bound?
 
     package init(topic: String) { self.topic = topic }
+
+    /// The times that its records may have.
+    var times: Range<Int64> {
+        let first = if case .time(let time) = from { time } else { Int64.min }
+        let end = if case .time(let time) = to { time } else { Int64.max }
+        return first..<max(first, end)
+    }
 }
 
 extension TopicRange.Bound {

@@ -6,8 +6,12 @@ package import PushmillPayload
 package final class TopicRecords: RecordSource {
     package var name: String { "topic \(topic)" }
     private let topic: String
-    /// How many offsets there are to read; some may hold no record.
+    /// How many offsets there are to read; some may hold no record of the range.
     package let span: Int64
+    /// Gets the number of records so far that were read but have another time than those of the range.
+    package var onSkip: (Int) -> Void = { _ in }
+    private var skipped = 0
+    private let times: Range<Int64>
     /// Where to continue after `next` has come to its end.
     package let ends: [Position]
     /// Where the range begins, which may be beyond `ends`.
@@ -25,6 +29,7 @@ package final class TopicRecords: RecordSource {
         _ range: TopicRange, _ properties: ClientProperties, timeIndex: TimeIndex? = nil
     ) throws(ReplayError) {
         topic = range.topic
+        times = range.times
         lowest = if case .offset(let offset) = range.from { offset } else { 0 }
         var properties = properties
         // Records that retention deletes meanwhile cause an error instead of being skipped.
@@ -67,15 +72,23 @@ package final class TopicRecords: RecordSource {
                 guard let part = parts.popLast() else { break }
                 reading = try PartitionReading(reader, part.partition, part.offsets)
             }
+            let before = skipped
             let isOpen = try reading?.next(limit, isEnding: isEnding) { record in
-                records.append(RecordEnvelope(record, topic: topic))
+                if times.contains(record.timestamp) {
+                    records.append(RecordEnvelope(record, topic: topic))
+                } else {
+                    skipped += 1
+                }
             }
+            if skipped > before { onSkip(skipped) }
             if isOpen != true { reading = nil }
         }
         return records
     }
 
     package func failure(at index: Int, _ what: String) -> ReplayError { .unreadable(name: name, what: what) }
+
+    package func isInRange(_ time: Int64) -> Bool { times.contains(time) }
 
     /// Reads beyond `ends`: returns what comes within `milliseconds`, which may be nothing. Only after `next` has come
     /// to its end.
@@ -93,7 +106,7 @@ package final class TopicRecords: RecordSource {
         if batch.records.isEmpty, let error = batch.errors.first(where: { !$0.error.isTimeOut })?.error {
             throw .kafka(doing: "reading the \(name)", error)
         }
-        let records = batch.records.filter { $0.offset >= lowest }
+        let records = batch.records.filter { $0.offset >= lowest && times.contains($0.timestamp) }
         return records.map { RecordEnvelope($0, topic: topic) }
     }
 }

@@ -103,7 +103,7 @@ package struct ReplayRun {
         of baseline: Baseline, _ ranges: InputRanges, to summary: inout ReplaySummary,
         _ report: (RecordChange) throws(ReplayError) -> Void
     ) throws(ReplayError) {
-        try baseline.forEachLeft(within: ranges) { output throws(ReplayError) in
+        try baseline.forEachLeft(within: ranges, of: source) { output throws(ReplayError) in
             guard settings.filter.admits(output),
                 settings.filter.admits(outcomes: output.text("pushmill-outcome"), nil)
             else { return }

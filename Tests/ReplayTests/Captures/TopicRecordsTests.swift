@@ -65,14 +65,60 @@ struct TopicRecordsTests {
         expect(places(records), is: expected)
     }
 
-    @Test("If the brokers' time index has an answer, it gives the offset of a time")
+    @Test("The brokers' time index, which counts transaction markers, only tells where to begin")
     func indexed() async throws {
+        var asked: [Int64] = []
+        // A marker at offset 1 of partition 0 has the brokers' time; partition 1 has no record since 1970.
         let index: TopicRecords.TimeIndex = { time, partition throws(ReplayError) in
-            partition.partition == 0 ? time / 1000 : nil
+            asked.append(time)
+            return partition.partition == 0 ? 1 : time == 0 ? 0 : nil
         }
-        let records = try await broker.read(range { ($0.from, $0.to) = (.time(4000), .time(6000)) }, timeIndex: index)
-        // The index has no answer for partition 1, whose records are all later than the range.
-        expect(places(records), is: ["0: 4-5"])
+        let times = range { ($0.from, $0.to) = (.time(start + 2500), .time(start + 6000)) }
+        var skipped: [Int] = []
+        let source = try TopicRecords(times, broker.properties, timeIndex: index)
+        source.onSkip = { skipped.append($0) }
+        expect(source.span, is: 9)
+        var records: [RecordEnvelope] = []
+        while case let some = try source.next(100), !some.isEmpty { records += some }
+        expect(places(records), is: ["0: 2-4"])
+        expect(skipped.last, is: 6)
+        expect(Set(asked), is: [start + 2500, 0])
+    }
+
+    @Test("A record out of order is in the range of its own time, also when it is followed")
+    func outOfOrder() async throws {
+        func late(_ text: String, _ time: Int64) -> RecordEnvelope {
+            RecordEnvelope(text, partition: 1, timestamp: start + time)
+        }
+        try broker.publish([late("early", 100), late("in", 4000), late("last", 9000)], to: "events")
+        let times = range { ($0.from, $0.to, $0.partitions) = (.time(start + 3000), .time(start + 4500), [1]) }
+        try await expect(broker.read(times).map(\.offset), is: [5, 6, 7, 11])
+        let source = try TopicRecords(range { $0.from = .time(start + 9500) }, broker.properties)
+        while try !source.next(1000).isEmpty {}
+        try broker.publish([late("old", 5000), late("new", 10_000)], to: "events")
+        var followed: [RecordEnvelope] = []
+        while followed.isEmpty { followed = try source.follow(milliseconds: 100) }
+        expect(followed.map(\.payloadText), is: ["new"])
+    }
+
+    @Test("Outputs of records of another time, between those of a range, are not missing in a replay")
+    func replayedByTime() async throws {
+        try broker.cluster.createTopic("timed", partitions: 2)
+        var events = Scene.events(20)
+        for index in events.indices {
+            (events[index].topic, events[index].timestamp) = ("timed", start + (index % 4 < 2 ? 0 : 5000))
+        }
+        try broker.publish(events, to: "timed")
+        let published = try await broker.read(TopicRange(topic: "timed"))
+        var times = TopicRange(topic: "timed")
+        times.to = .time(start + 1000)
+        let outputs = Recording(try await Scene().outputs(published))
+        let run = ReplayRun(
+            try TopicRecords(times, broker.properties), Scene().candidate,
+            baseline: try await Baseline([outputs], isWider: true), keepsLines: false)
+        let summary = try await run.run(report: { _ in })
+        expect(summary.records, is: 10)
+        expect(summary.missing, is: 0)
     }
 
     @Test("An offset that the log no longer holds is an error")
