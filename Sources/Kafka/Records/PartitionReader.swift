@@ -6,17 +6,16 @@ public final class PartitionReader {
     let client: Client
     private let queue: OpaquePointer
 
-    /// Reads only committed records, and commits nothing itself.
-    private static let fixed: [(name: String, value: String)] = [
-        ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
-        ("isolation.level", "read_committed"),
-    ]
-
-    /// `properties` are a consumer's. Batches have `ends` only with `tellsEnds`.
+    /// Commits nothing itself. `properties` are a consumer's. Batches have `ends` only with `tellsEnds`.
     public init(
-        _ properties: ClientProperties, tellsEnds: Bool = false, log: @escaping KafkaLogSink
+        _ properties: ClientProperties, isCommittedOnly: Bool = true, tellsEnds: Bool = false,
+        log: @escaping KafkaLogSink
     ) throws(KafkaError) {
-        client = try Client(RD_KAFKA_CONSUMER, properties.outsideOfGroups(Self.fixed, tellsEnds: tellsEnds), log: log)
+        let fixed = [
+            ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
+            ("isolation.level", isCommittedOnly ? "read_committed" : "read_uncommitted"),
+        ]
+        client = try Client(RD_KAFKA_CONSUMER, properties.outsideOfGroups(fixed, tellsEnds: tellsEnds), log: log)
         queue = try client.consumerQueue()
     }
 

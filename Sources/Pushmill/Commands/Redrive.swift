@@ -16,7 +16,8 @@ extension Command {
             given.
 
             A journal file records what was sent and acknowledged, so the command may be
-            repeated, and resumes after an interruption.
+            repeated. After an interruption or a crash it first looks in the input topic for
+            the letters that were being sent, and sends none of them twice.
             """,
         options: [
             .config, .reason, .since, .until, .letterKey, .maximalAttempts, .journal, .dryRun, .send,
@@ -35,6 +36,7 @@ extension Command {
         _ = Signals.take([SIGINT, SIGTERM])
         try await redrive.run(
             source, to: configuration.topics.input, journal: path, configuration.plainProducer(),
+            configuration.kafka.client(.consumer),
             isOver: { Signals.isEndWanted || Console.hasFailed },
             report: { console.output(line($0, $1)) },
             end: { tally in

@@ -39,20 +39,27 @@ package struct Redrive: Sendable {
     package typealias Tally = [Fate: Int]
 
     /// Calls `report` with the fate of each selected letter. A letter that is sent is reported once the brokers have
-    /// acknowledged it and the journal, which lasts over runs, has recorded it. An interrupted run may send again what
-    /// it was about to record, and loses nothing. Once `isOver`, it records what is acknowledged and sends no more.
-    /// Calls `end` with the number of letters by fate, also if it throws once it has begun.
+    /// acknowledged it. The journal lasts over runs and records what was sent; after an interruption the next run first
+    /// looks in the input for what was being sent. Once `isOver`, it records what is acknowledged and sends no more.
+    /// Calls `end` with the number of letters by fate, also if it throws once it has begun. Reads the input as a
+    /// `consumer`.
     @discardableResult
     package func run(
-        _ source: any RecordSource, to inputs: [String], journal path: String, _ properties: ClientProperties,
-        isOver: () -> Bool = { false }, report: (DeadLetter, Fate) -> Void = { _, _ in },
-        end: (Tally) -> Void = { _ in }
+        _ source: any RecordSource, to inputs: [String], journal path: String, _ producer: ClientProperties,
+        _ consumer: ClientProperties, isOver: () -> Bool = { false },
+        report: (DeadLetter, Fate) -> Void = { _, _ in }, end: (Tally) -> Void = { _ in }
     ) async throws(ReplayError) -> Tally {
         let journal = try RedriveJournal(path: path, isDry: isDry)
+        let logs = try InputLogs(consumer)
         var tally: Tally = [:]
         var known: Set<String> = []
-        let sender = isDry ? nil : try RecordSender(properties)
+        let sender = isDry ? nil : try RecordSender(producer)
         defer { end(tally) }
+        if let left = journal.left {
+            let positions = left.ends.filter { inputs.contains($0.partition.topic) }
+            guard let stored = try logs.stored(since: positions, isEnding: isOver) else { return tally }
+            try journal.resolve(stored)
+        }
         while true {
             let records = isOver() ? [] : try await source.next(500)
             if records.isEmpty {
@@ -60,47 +67,62 @@ package struct Redrive: Sendable {
                 try sender?.check()
                 return tally
             }
-            var fates: [(letter: DeadLetter, fate: Fate)] = []
+            let fates = fates(of: records, inputs, journal, &known, &tally)
+            let meant = fates.filter { $0.fate == .sent }.map(\.letter)
+            var answers: ArraySlice<RecordSender.Answer> = []
             var failure: ReplayError?
-            for record in records {
-                if isOver() { break }
-                guard let letter = DeadLetter(record) else {
-                    tally[.unreadable, default: 0] += 1
-                    continue
-                }
-                // No other letter of its record is sent either, even if the reason of this one is not selected now.
-                let isDone = journal.contains(record)
-                if isDone { known.insert(letter.origin) }
-                guard isMeant(letter) else { continue }
-                let fate = isDone ? Fate.done : fate(of: letter, inputs, &known)
-                if fate == .sent, let sender {
-                    do throws(ReplayError) {
+            if let sender, !meant.isEmpty {
+                try journal.begin(meant, ends: logs.ends(of: Set(meant.map(\.place.topic))))
+                do throws(ReplayError) {
+                    for letter in meant where !isOver() {
                         try sender.send(
-                            letter.restored, as: record.place, patience: isOver() ? patience : .max)
-                    } catch {
-                        failure = error
-                        break
+                            letter.restored, as: letter.record.place, patience: isOver() ? patience : .max)
                     }
+                } catch {
+                    failure = error
                 }
-                fates.append((letter, fate))
+                answers = sender.settle(patience: isOver() ? patience : .max)[...]
+                for (letter, answer) in zip(meant, answers) where answer == .acknowledged {
+                    journal.add(letter.record)
+                }
+                do throws(ReplayError) {
+                    try journal.flush()
+                    if !answers.contains(.unknown) { journal.settle() }
+                } catch {
+                    failure = error
+                }
             }
-            let answers = sender?.settle(patience: isOver() ? patience : .max) ?? []
-            for (sent, answer) in zip(fates.filter { $0.fate == .sent }, answers) where answer == .acknowledged {
-                journal.add(sent.letter.record)
-            }
-            try journal.flush()
-            var left = answers[...]
             for (letter, meant) in fates {
-                let answer = meant == .sent ? left.popFirst() : nil
+                let answer = meant == .sent && !isDry ? answers.popFirst() ?? .unknown : nil
                 if answer == .unknown { continue }
                 let fate = answer == .refused ? Fate.refused : meant
                 tally[fate, default: 0] += 1
                 report(letter, fate)
             }
-            // Thrown only now: everything that was sent before the failure has been recorded.
+            // Thrown only now: everything that was sent before the failure has been recorded, if that was possible.
             if let failure { throw failure }
             if let sender, !sender.isUsable { try sender.check() }
         }
+    }
+
+    /// Of the letters that are selected. `known` are the records that are being sent back, or were before.
+    private func fates(
+        of records: [RecordEnvelope], _ inputs: [String], _ journal: RedriveJournal, _ known: inout Set<String>,
+        _ tally: inout Tally
+    ) -> [(letter: DeadLetter, fate: Fate)] {
+        var fates: [(letter: DeadLetter, fate: Fate)] = []
+        for record in records {
+            guard let letter = DeadLetter(record) else {
+                tally[.unreadable, default: 0] += 1
+                continue
+            }
+            // No other letter of its record is sent either, even if the reason of this one is not selected now.
+            let isDone = journal.contains(record)
+            if isDone { known.insert(letter.origin) }
+            guard isMeant(letter) else { continue }
+            fates.append((letter, isDone ? .done : fate(of: letter, inputs, &known)))
+        }
+        return fates
     }
 
     private func isMeant(_ letter: DeadLetter) -> Bool {
@@ -109,7 +131,6 @@ package struct Redrive: Sendable {
             && letter.record.timestamp >= since && letter.record.timestamp < until
     }
 
-    /// `known` are the records that are being sent back, or were before.
     private func fate(of letter: DeadLetter, _ inputs: [String], _ known: inout Set<String>) -> Fate {
         if !inputs.contains(letter.place.topic) { return .foreign }
         if letter.isWithoutRecord { return .empty }

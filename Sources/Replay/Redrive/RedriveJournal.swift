@@ -1,4 +1,5 @@
 import Glibc
+import PushmillKafka
 import PushmillPayload
 import PushmillStores
 
@@ -11,6 +12,9 @@ final class RedriveJournal {
     private static let newest = 2
 
     private let path: String
+    private let isDry: Bool
+    /// What a run has left that ended before it could record what it sent.
+    private(set) var left: RedriveIntents?
     private var known: Set<String> = []
     private var waiting: [UInt8] = []
     private var descriptor: Int32 = -1
@@ -24,7 +28,9 @@ final class RedriveJournal {
     /// Creates only its lock until there is something to record.
     init(path: String, isDry: Bool) throws(ReplayError) {
         self.path = path
+        self.isDry = isDry
         lock = isDry ? nil : try indexed { () throws(StoreError) in try FileLock(for: path) }
+        left = try RedriveIntents(path: intentsPath)
         var status = stat()
         guard stat(path, &status) == 0 else {
             if errno == ENOENT { return }
@@ -75,10 +81,29 @@ final class RedriveJournal {
 
     func contains(_ letter: RecordEnvelope) -> Bool { known.contains(Self.line(letter)) }
 
-    func add(_ letter: RecordEnvelope) {
-        let line = Self.line(letter)
-        known.insert(line)
-        waiting += Array("\(line)\n".utf8)
+    func add(_ letter: RecordEnvelope) { add([Self.line(letter)]) }
+
+    private func add(_ lines: [String]) {
+        for line in lines where known.insert(line).inserted { waiting += Array("\(line)\n".utf8) }
+    }
+
+    private var intentsPath: String { "\(path).sending" }
+
+    /// When it returns, the next run will find out which of these letters were sent, unless `settle` is called.
+    func begin(_ letters: [DeadLetter], ends: [Position]) throws(ReplayError) {
+        try RedriveIntents(letters, ends: ends).write(to: intentsPath)
+    }
+
+    /// It is known, and on the disk, which letters were sent.
+    func settle() { unlink(intentsPath) }
+
+    /// Adds the letters that the earlier run has sent. `stored` is what redrives have stored in the input since.
+    func resolve(_ stored: [String: Int]) throws(ReplayError) {
+        add(left?.sent(stored, isKnown: known.contains) ?? [])
+        left = nil
+        if isDry { return }
+        try flush()
+        settle()
     }
 
     /// When it returns, everything added is on the disk.
@@ -97,9 +122,9 @@ final class RedriveJournal {
 
     private var failure: ReplayError {
         let reason = String(cString: strerror(errno))
-        let what = "\(reason): the last letters sent are not recorded, and the next run sends them again"
+        let what = "\(reason): the last letters sent are not recorded; the next run looks for them in the input"
         return .unwritten(FileFailure(path: path, what: what))
     }
 
-    private static func line(_ letter: RecordEnvelope) -> String { "\(letter.place) \(letter.timestamp)" }
+    static func line(_ letter: RecordEnvelope) -> String { "\(letter.place) \(letter.timestamp)" }
 }
