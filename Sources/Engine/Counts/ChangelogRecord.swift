@@ -168,6 +168,8 @@ package struct ChangelogView {
 
     package init() {}
 
+    package var isEmpty: Bool { states.isEmpty }
+
     /// The record of an account's later event wins; of two records of the same event, the last.
     package mutating func apply(key: [UInt8]?, value: [UInt8]?) throws(ChangelogRecord.Malformed) {
         guard let key else { throw .noKey }

@@ -25,25 +25,35 @@ struct ChangelogAccess {
         recipient.withUnsafeBytes { TopicPartition(of: $0, in: topic, partitions: partitions) }
     }
 
-    /// Visits the partition of that number, else all of them one by one, so only one is in memory at a time.
+    /// Visits the partition of that number, else all of them one by one, so only one is in memory at a time. Throws
+    /// at the end if they have records, but no count.
     func forEachView(
         of number: Int? = nil, _ body: (TopicPartition, ChangelogView) throws -> Void
     ) throws {
+        var (hasCounts, hasOthers) = (false, false)
         if let number, !(0..<partitions).contains(number) {
             throw ProgramError.usage("the topic \(topic) has \(partitions) partitions, numbered from 0")
         }
         for index in number.map({ $0..<($0 + 1) }) ?? 0..<partitions {
             let partition = TopicPartition(topic, Int32(clamping: index))
-            try body(partition, view(of: partition))
+            let (view, malformed) = try view(of: partition)
+            hasCounts = hasCounts || !view.isEmpty
+            hasOthers = hasOthers || malformed > 0
+            try body(partition, view)
+        }
+        if hasOthers, !hasCounts {
+            throw ProgramError.badData(
+                "the topic \(topic) has records, but no counts: correct topics.badge-changelog")
         }
     }
 
-    /// The counts that result from the partition's records.
-    private func view(of partition: TopicPartition) throws -> ChangelogView {
+    /// The counts that result from the partition's records, and how many records are none.
+    private func view(of partition: TopicPartition) throws -> (ChangelogView, malformed: Int) {
         var range = TopicRange(topic: topic)
         range.partitions = [partition.partition]
         let records = try configuration.read(range)
         var view = ChangelogView()
+        var malformed = 0
         while case let batch = try records.next(10_000), !batch.isEmpty {
             for record in batch {
                 do throws(ChangelogRecord.Malformed) {
@@ -54,15 +64,18 @@ struct ChangelogAccess {
                         "\(partition)/\(record.offset): a count of unknown version \(version): use the release that wrote it"
                     )
                 } catch {
+                    malformed += 1
                     console.error("warning: \(partition)/\(record.offset) is not a count: \(error.reason)")
                 }
             }
         }
-        return view
+        return (view, malformed)
     }
 
-    /// Throws if instances are running, which would undo the change.
-    func checkNobodyRuns() throws {
+    /// Throws if a change would be lost: the topic is not compacted, as far as brokers tell, or instances are running,
+    /// which would undo it.
+    func checkMayChange() throws {
+        try ChangelogTopic.checkCompaction(of: topic, Startup.client(configuration.kafka.client(.producer)))
         let properties = try configuration.kafka.client(.consumer)
         let group = properties["group.id"] ?? ""
         let members = try explaining("cannot find out whether the service runs, in the group \(group)") {

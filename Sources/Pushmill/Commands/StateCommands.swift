@@ -36,7 +36,8 @@ extension Command {
         details: """
             Writes to the changelog: to --partition if given, else to the partition with the
             recipient's counts, else to the one that Java clients choose for the recipient
-            as key. Fails while the service's group has members.
+            as key. Fails while the service's group has members, and if the topic is not
+            compacted or has other records and no counts.
             """,
         options: [.config, recipient, count, app, encoded, partition]
     ) { invocation in
@@ -54,7 +55,7 @@ extension Command {
             throw ProgramError.usage("a recipient that is empty or, with its app, over 4096 bytes is never counted")
         }
         let changelog = try invocation.changelog()
-        try changelog.checkNobodyRuns()
+        try changelog.checkMayChange()
         let number = try invocation.partition()
         let usual = changelog.partition(of: recipient)
         var found: (partition: TopicPartition, view: ChangelogView, isHere: Bool)?
@@ -94,7 +95,7 @@ extension Command {
     ) { invocation in
         let recipient = try invocation.recipient()
         let changelog = try invocation.changelog()
-        try changelog.checkNobodyRuns()
+        try changelog.checkMayChange()
         var count = 0
         try changelog.forEachView(of: invocation.partition()) { partition, view in
             let keys = view.keys(of: recipient)

@@ -50,7 +50,7 @@ enum Startup {
     }
 
     /// A client that only asks, so it needs no `transactional.id`.
-    private static func client(_ properties: ClientProperties) throws(ProgramError) -> ClusterClient {
+    static func client(_ properties: ClientProperties) throws(ProgramError) -> ClusterClient {
         var properties = properties
         properties["transactional.id"] = nil
         do throws(KafkaError) {

@@ -62,7 +62,7 @@ struct ChangelogTopic {
         try found.compare(
             with: input, why: "a recipient's counts are",
             remedy: found.count < input.count ? "add partitions to it, which keeps the counts" : another)
-        try checkCompaction(client)
+        try Self.checkCompaction(of: name, client)
     }
 
     /// Nil if the topic does not exist.
@@ -75,14 +75,15 @@ struct ChangelogTopic {
         }
     }
 
-    private func checkCompaction(_ client: ClusterClient) throws(ProgramError) {
-        let policies = client.setting("cleanup.policy", ofTopics: [name], milliseconds: Self.settingPatience)
+    static func checkCompaction(of name: String, _ client: ClusterClient) throws(ProgramError) {
+        let policies = client.setting("cleanup.policy", ofTopics: [name], milliseconds: settingPatience)
         // Not every broker tells the policy, and not to every client.
         guard let policy = policies[name], policy != "compact" else { return }
         throw .outside(
             ProbeReason(
                 "topic-mismatch",
-                "the topic \(name) has cleanup.policy=\(policy), which would lose counts: set it to compact"))
+                "the topic \(name) has cleanup.policy=\(policy), which would lose counts: set it to compact, "
+                    + "or correct topics.badge-changelog"))
     }
 
     private func create(_ partitions: Int, _ client: ClusterClient) throws(ProgramError) {

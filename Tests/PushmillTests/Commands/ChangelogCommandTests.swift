@@ -112,15 +112,35 @@ struct ChangelogCommandTests {
         await #expect(run("badges export").output.split(separator: "\n").count == 1)
     }
 
+    private func publish(_ record: RecordEnvelope) throws {
+        let sender = try RecordSender(ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]))
+        try sender.send(record, as: "a record")
+        #expect(sender.settle(patience: 300) == [.acknowledged])
+    }
+
+    @Test("A topic with other records and no count is no changelog: no count is written into it")
+    func foreign() async throws {
+        var other = RecordEnvelope()
+        (other.topic, other.partition) = ("push.badges", 3)
+        (other.key, other.payload) = (Array("user-1".utf8), Array("{}".utf8))
+        try publish(other)
+        for command in ["set anna 5", "get anna", "delete anna"] {
+            let ran = await run("badges \(command)")
+            let refusal = "the topic push.badges has records, but no counts: correct topics.badge-changelog"
+            #expect(ran.code == .badData && ran.error.contains(refusal), "\(command): \(ran.error)")
+        }
+        let place = Array("boris".utf8).withUnsafeBytes { TopicPartition(of: $0, in: "push.badges", partitions: 5) }
+        try publish(RecordEnvelope([0, 0, 0, 5] + Array("boris".utf8), CountState(count: 2), in: place))
+        await expect("badges set anna 5", "")
+        await expect("badges get anna", #"{"recipient":"anna","app":"","count":5}"# + "\n")
+    }
+
     @Test("Counts that a newer release has written are neither shown nor overwritten", arguments: ["get", "set"])
     func newer(command: String) async throws {
         let place = Array("anna".utf8).withUnsafeBytes { TopicPartition(of: $0, in: "push.badges", partitions: 5) }
         var change = RecordEnvelope([0, 0, 0, 4] + Array("anna".utf8), CountState(count: 0), in: place)
         change.payload = Array("v3 9".utf8)
-        let properties = ClientProperties([("bootstrap.servers", cluster.bootstrapServers)])
-        let sender = try RecordSender(properties)
-        try sender.send(change, as: "a count")
-        #expect(sender.settle(patience: 300) == [.acknowledged])
+        try publish(change)
         let ran = await run("badges \(command) anna\(command == "set" ? " 1" : "")")
         #expect(ran.code == .badData && ran.error.contains("\(place)/0: a count of unknown version 3: use the release"))
     }
