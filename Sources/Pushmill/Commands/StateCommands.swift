@@ -132,6 +132,7 @@ extension Invocation {
 extension Command {
     private static let owner = Option.value("owner", "RECIPIENT", "only this recipient's contacts")
     private static let person = Option.operand("RECIPIENT", "the owner of the contacts; '*' is the shared directory")
+    private static let contact = Option.value("id", "ID", "only the contact with this id; default: all")
     private static let file = Option.operand(
         "CONTACTS", "a file of JSON Lines with owner, id and name; '-' for standard input")
 
@@ -140,7 +141,8 @@ extension Command {
         details: """
             A line is {"owner": "anna", "id": "c1", "name": "Zoë"}; without an owner it
             belongs to the shared directory. May be repeated. The service may be running,
-            and sees the change within a second.
+            and sees the change within a second. A line that cannot be read ends the
+            import; what precedes it stays.
             """,
         options: [.config, file]
     ) { invocation in
@@ -183,16 +185,21 @@ extension Command {
     }
 
     static let contactsDelete = Command(
-        name: "contacts delete", summary: "Deletes all contacts of one recipient from the embedded store",
+        name: "contacts delete", summary: "Deletes one recipient's contacts from the embedded store, all or one",
         details: "The service may be running, and sees the change within a second.",
-        options: [.config, person]
+        options: [.config, person, contact]
     ) { invocation in
         let person = try invocation.required(person)
         let configuration = try invocation.configuration()
         configuration.warnOfFile(invocation.console)
         let state = try configuration.ownContacts(creating: false)
         let store = try ContactStore(state)
-        let count = try store.delete(owner: person.utf8Span.span.bytes)
+        let count =
+            if let contact = invocation.text(contact) {
+                try store.delete(owner: person.utf8Span.span.bytes, id: contact.utf8Span.span.bytes)
+            } else {
+                try store.delete(owner: person.utf8Span.span.bytes)
+            }
         invocation.console.output("\(count) contacts deleted")
         if try !store.clearLog() {
             invocation.console.error(

@@ -58,12 +58,13 @@ extension ContactStore {
     }
 
     /// Adds or renames the contacts of a JSON Lines file; the same file again changes nothing. `progress` gets the
-    /// number of contacts so far. Returns their number. After an error, those reported to `progress` stay.
+    /// number of contacts so far. Returns their number. A line that cannot be read ends it; those before it stay.
     package func importLines(_ path: String, progress: (Int) -> Void = { _ in }) throws(StoreError) -> Int {
         var lines = try ContactLines(path)
         var total = 0
         while true {
-            let (contacts, isLast) = try Self.batch(of: &lines)
+            let (contacts, isLast, failure) = Self.batch(of: &lines)
+            if let failure, contacts.isEmpty { throw failure }
             try edit { () throws(StoreError) in
                 for (owner, id, name) in contacts {
                     try put(owner: owner.span.bytes, id: id.span.bytes, name: name.span.bytes)
@@ -71,25 +72,30 @@ extension ContactStore {
             }
             total += contacts.count
             progress(total)
+            if let failure { throw failure }
             if isLast { return total }
         }
     }
 
     /// Contacts are read before the transaction begins: their source, such as a query behind a pipe, may take any time,
-    /// and other writers would wait for it.
+    /// and other writers would wait for it. `failure`: why the line after these cannot be read.
     private static func batch(
         of lines: inout ContactLines
-    ) throws(StoreError) -> (contacts: [(owner: [UInt8], id: [UInt8], name: [UInt8])], isLast: Bool) {
+    ) -> (contacts: [(owner: [UInt8], id: [UInt8], name: [UInt8])], isLast: Bool, failure: StoreError?) {
         var contacts: [(owner: [UInt8], id: [UInt8], name: [UInt8])] = []
         var byteCount = 0
-        while contacts.count < batchSize, byteCount < batchBytes {
-            let isLine = try lines.next { (owner, id, name) throws(StoreError) in
-                contacts.append((copy(owner), copy(id), copy(name)))
-                byteCount += owner.byteCount + id.byteCount + name.byteCount
+        do throws(StoreError) {
+            while contacts.count < batchSize, byteCount < batchBytes {
+                let isLine = try lines.next { (owner, id, name) throws(StoreError) in
+                    contacts.append((copy(owner), copy(id), copy(name)))
+                    byteCount += owner.byteCount + id.byteCount + name.byteCount
+                }
+                if !isLine { return (contacts, true, nil) }
             }
-            if !isLine { return (contacts, true) }
+            return (contacts, false, nil)
+        } catch {
+            return (contacts, true, error)
         }
-        return (contacts, false)
     }
 
     private static func copy(_ bytes: RawSpan) -> [UInt8] { bytes.withUnsafeBytes { Array($0) } }
@@ -115,10 +121,12 @@ extension ContactStore {
         }
     }
 
-    /// Deletes all contacts of one owner and returns their number.
-    package func delete(owner: RawSpan) throws(StoreError) -> Int {
-        let delete = try database.prepare("DELETE FROM contact WHERE owner=?")
+    /// Deletes one owner's contacts, all or the one of this identifier, and returns their number.
+    package func delete(owner: RawSpan, id: RawSpan? = nil) throws(StoreError) -> Int {
+        let delete = try database.prepare(
+            "DELETE FROM contact WHERE owner=?" + (id == nil ? "" : " AND id=?"))
         try delete.bind(1, owner)
+        if let id { try delete.bind(2, id) }
         return try edit { () throws(StoreError) in
             try delete.run()
             return database.changes

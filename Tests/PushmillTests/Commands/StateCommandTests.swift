@@ -63,8 +63,12 @@ struct StateCommandTests {
         for _ in 0..<2 { await expect("contacts import @contacts", "3 contacts imported") }
         await expect("contacts export", directory + anna + others)
         await expect("contacts export --owner anna", anna)
-        await expect("contacts delete anna", "1 contacts deleted")
+        await expect("contacts delete anna --id c9", "0 contacts deleted")
+        await expect("contacts delete anna --id c1", "1 contacts deleted")
         await expect("contacts export", directory + others)
+        await expect("contacts delete * --id c9", "1 contacts deleted")
+        await expect("contacts delete boris", "1 contacts deleted")
+        await expect("contacts export", "")
     }
 
     @Test("Exported contacts import elsewhere unchanged, whatever characters they contain")
@@ -133,9 +137,9 @@ struct StateCommandTests {
     func brokenImport() async throws {
         let contacts = (1...10_001).map { #"{"id":"c\#($0)","name":"x"}"# }
         try folder.write("contacts", contacts.joined(separator: "\n") + "\n{\"id\":\"c0\"}")
-        let told = "10000 contacts were imported before this error:\npushmill: @contacts:10002: no name"
+        let told = "10001 contacts were imported before this error:\npushmill: @contacts:10002: no name"
         await expect("contacts import @contacts", told, .badData)
-        await #expect(folder.run("contacts export").output.split(separator: "\n").count == 10_000)
+        await #expect(folder.run("contacts export").output.split(separator: "\n").count == 10_001)
         try folder.write("none", "")
         let terminal = Terminal()
         await #expect(folder.run("contacts import @none", terminal).output == "0 contacts imported")
