@@ -37,6 +37,7 @@ enum Startup {
         for name in [settings.output, settings.deadLetters] { _ = try find(name, client, setting: "topics") }
         if let contacts {
             try contacts.check(try find(contacts.name, client, setting: "stages.contact.source"), beside: inputs)
+            contacts.checkCompaction(client, log)
         }
         if let changelog = settings.changelog, let input = inputs.first {
             try ChangelogTopic(changelog, beside: input, settings.consumer).prepare(client, log)

@@ -1,6 +1,9 @@
 import PushmillKafka
 import PushmillTelemetry
 
+/// Milliseconds to wait for a topic's setting. Not every broker tells it, and not to every client.
+private let settingPatience: Int32 = 2000
+
 struct TopicPartitions {
     let name: String
     let count: Int
@@ -29,7 +32,6 @@ struct ChangelogTopic {
         ("min.compaction.lag.ms", "3600000"),
     ]
     private static let patience: Int32 = 10_000
-    private static let settingPatience: Int32 = 2000
 
     private let name: String
     private let input: TopicPartitions
@@ -117,5 +119,14 @@ package struct ContactTopic: Sendable, Equatable {
                 with: input, why: "a recipient's contacts are",
                 remedy: "create another, or remove stages.contact.co-partitioned")
         }
+    }
+
+    /// Warns if brokers delete records whose contacts an instance keeps that has read them.
+    func checkCompaction(_ client: ClusterClient, _ log: Log) {
+        let policies = client.setting("cleanup.policy", ofTopics: [name], milliseconds: settingPatience)
+        guard let policy = policies[name], policy != "compact" else { return }
+        log.warning(
+            "the contacts topic is not only compacted: instances may differ in names",
+            [.topic(name), .setting("cleanup.policy"), .reason(policy)])
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import PushmillEngine
 import PushmillKafka
 import PushmillTelemetry
@@ -8,6 +9,7 @@ import Testing
 
 @Suite("The contacts topic at startup")
 struct ContactTopicTests {
+    private static let named = getenv("PUSHMILL_TEST_BROKERS").map { String(cString: $0) }
     private static let others: [(contacts: Int, inputs: [Int], what: String?)] = [
         (3, [3], nil), (3, [3, 3], nil), (2, [3], "people has 2 partitions and in0 has 3"),
         (3, [3, 4], "people has 3 partitions and in1 has 4"),
@@ -38,5 +40,21 @@ struct ContactTopicTests {
         guard let what else { return }
         expect(error?.reason, is: "topic-mismatch")
         expect(error?.detail.contains(what), is: true)
+    }
+
+    @Test(
+        "A contacts topic whose records are deleted is warned of",
+        .enabled(if: named != nil, "the mock tells no settings of topics"),
+        arguments: [("compact", false), ("delete", true), ("compact,delete", true)])
+    func policies(policy: String, isWarnedOf: Bool) throws {
+        let client = try ClusterClient(ClientProperties([("bootstrap.servers", try #require(Self.named))]))
+        let topic = "test-\(UInt64.random(in: 0 ... .max))"
+        try client.createTopic(topic, partitions: 1, settings: [("cleanup.policy", policy)], milliseconds: 30_000)
+        let log = Log()
+        ContactTopic(name: topic, isCoPartitioned: false).checkCompaction(client, log)
+        var cursor = 0
+        let lines = log.ring.read(from: &cursor).lines
+        expect(lines.count, is: (isWarnedOf ? 1 : 0))
+        #expect(lines.allSatisfy { $0.level == .warning && $0.fields.contains(.reason(policy)) })
     }
 }
