@@ -4,7 +4,7 @@ import PushmillStores
 import PushmillTelemetry
 
 /// The follower's thread: reads each partition of a contacts topic from the store's position, or from its beginning,
-/// and keeps following it.
+/// and keeps following it. At each start and every minute it compares the logs with those that it has read before.
 struct ContactReading {
     /// After a failure.
     private static let pause = Duration.seconds(1)
@@ -19,6 +19,12 @@ struct ContactReading {
         let partitions: Set<Int32>
     }
 
+    /// The partition's log has none of the last records that were read before.
+    private struct LogUnknown: Error {
+        let comparison: LogComparison
+        var partition: Int32 { comparison.last.partition }
+    }
+
     private let properties: ClientProperties
     private let cluster: String
     private let state: StateFile
@@ -28,6 +34,10 @@ struct ContactReading {
     private var followed = FollowedPartitions()
     /// The partitions to read have changed, or their positions.
     private var isChanged = true
+    /// The logs are to be compared with those that were read before.
+    private var isLookDue = false
+    /// Logs that have been compared since the look was due, by records that are not read again.
+    private var compared: Set<Int32> = []
     /// How many partitions the topic has.
     private var count = 0
     /// Partitions whose offset range no leader has reported: they are not read, and the range is asked for again.
@@ -86,6 +96,7 @@ struct ContactReading {
         }
         var contacts = try TopicContacts(state, topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned)
         isChanged = true
+        compared = []
         while !hasEnded(until: .past) {
             try readOn(reader, &contacts)
             if isIdle { return }
@@ -112,17 +123,45 @@ struct ContactReading {
     /// Reads a batch into the store.
     private mutating func readOn(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         do {
-            if isChanged { try start(reader, &contacts) }
+            if isChanged || isLookDue { try start(reader, &contacts) }
             if !isIdle { try read(reader, &contacts) }
+        } catch let unknown as LogUnknown {
+            if try isLogRead(reader, contacts.marks()[unknown.partition] ?? [], before: unknown.comparison) {
+                compared.insert(unknown.partition)
+                isLookDue = true
+            } else {
+                try startOver(affected(by: unknown.partition), &contacts)
+            }
         } catch let other as TopicMadeAnew {
-            let partitions = other.partitions.map { TopicPartition(topic, $0) }
-            log.warning(
-                "the contacts topic was recreated or truncated: reading these partitions again",
-                [.contacts, .topic(topic), .partitions(partitions.summary)])
-            try contacts.startOver(other.partitions)
-            _ = followed.forget(other.partitions)
-            isChanged = true
+            try startOver(other.partitions, &contacts)
         }
+    }
+
+    private mutating func startOver(_ numbers: Set<Int32>, _ contacts: inout TopicContacts) throws(StoreError) {
+        let partitions = numbers.map { TopicPartition(topic, $0) }
+        log.warning(
+            "the contacts topic was recreated or truncated: reading these partitions again",
+            [.contacts, .topic(topic), .partitions(partitions.summary)])
+        try contacts.startOver(numbers, now: SystemTime.milliseconds)
+        _ = followed.forget(numbers)
+        isChanged = true
+    }
+
+    /// Whether the log has the same record as before at the last of the older marks at which it has any. If it has none
+    /// of them, nothing is known of it.
+    private mutating func isLogRead(
+        _ reader: PartitionReader, _ marks: [RecordPosition], before comparison: LogComparison
+    ) throws -> Bool {
+        for mark in marks.reversed() where mark.offset < comparison.start {
+            let position = Position(TopicPartition(topic, mark.partition), offset: mark.offset)
+            var found: Int64??
+            try reader.look(at: [position]) { found = .some($1?.timestamp) }
+            guard let answer = found else { throw KafkaError("no broker returned a record of the topic") }
+            guard let timestamp = answer else { continue }
+            followed.agreed[mark.partition] = mark
+            return timestamp == mark.timestamp
+        }
+        return false
     }
 
     private mutating func start(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
@@ -131,10 +170,11 @@ struct ContactReading {
         count = try reader.partitionCount(of: topic, milliseconds: Self.patience)
         if !isCoPartitioned { followed.become(Set(0..<Int32(clamping: count))) }
         try discardStale(&contacts)
-        let known = try contacts.positions()
+        let marks = try contacts.marks()
         var positions: [Position] = []
         var total: Int64 = 0
         var others: Set<Int32> = []
+        var comparisons: [Int32: LogComparison] = [:]
         let partitions = followed.all.filter { $0 < count }.sorted().map { TopicPartition(topic, $0) }
         let ranges = reader.ranges(of: Set(partitions))
         guard partitions.isEmpty || !ranges.isEmpty else {
@@ -143,15 +183,31 @@ struct ContactReading {
         unknown = Set(partitions).subtracting(ranges.keys)
         for partition in partitions {
             guard let range = ranges[partition] else { continue }
-            let last = known[partition.partition]
-            if let last, !range.contains(last.offset) { others.formUnion(affected(by: partition.partition)) }
-            total += max(0, range.upperBound - (last?.offset ?? range.lowerBound))
-            followed.expected[partition.partition] = last
-            // The last record is read again, to see whether it is the same.
-            positions.append(Position(partition, offset: last?.offset ?? Position.beginning))
+            let number = partition.partition
+            guard
+                let comparison = LogComparison(marks[number] ?? [], in: range, agreed: followed.agreed[number])
+            else {
+                total += Int64(range.count)
+                positions.append(Position(partition, offset: Position.beginning))
+                continue
+            }
+            let next = comparison.last.offset + 1
+            if !range.contains(comparison.last.offset) { others.formUnion(affected(by: number)) }
+            total += max(0, range.upperBound - next)
+            if compared.contains(number) {
+                positions.append(Position(partition, offset: next))
+            } else {
+                comparisons[number] = comparison
+                positions.append(Position(partition, offset: comparison.start))
+            }
         }
         guard others.isEmpty else { throw TopicMadeAnew(partitions: others) }
+        try compareDistant(comparisons, reader)
         try reader.read(from: positions)
+        followed.comparisons = comparisons
+        isLookDue = false
+        if !unknown.isEmpty { nextAsking = TimeSource.system.now + Self.asksEvery }
+        guard isChanged else { return }
         isChanged = false
         follower.begin(total: Int(total))
         tellServed()
@@ -162,7 +218,6 @@ struct ContactReading {
             "following the contacts topic",
             [.contacts, .topic(topic), .partitions(positions.map(\.partition).summary), .count(Int(total))])
         if !unknown.isEmpty {
-            nextAsking = begin + Self.asksEvery
             log.warning(
                 "partitions of the contacts topic have no leader: events that need them wait",
                 [.contacts, .topic(topic), .partitions(Array(unknown).summary)])
@@ -174,7 +229,26 @@ struct ContactReading {
             [.contacts, .topic(topic), .partitions(missing.summary)])
     }
 
+    /// A log that was recreated may have grown far beyond what was read of the former one.
+    private func compareDistant(_ comparisons: [Int32: LogComparison], _ reader: PartitionReader) throws {
+        let marks = comparisons.compactMapValues(\.distant)
+        guard !marks.isEmpty else { return }
+        let answers = try reader.look(
+            at: marks.values.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) })
+        let others = answers.filter { position, timestamp in
+            timestamp != nil && timestamp != marks[position.partition.partition]?.timestamp
+        }
+        guard !others.isEmpty else { return }
+        throw TopicMadeAnew(partitions: Set(others.flatMap { affected(by: $0.position.partition.partition) }))
+    }
+
     private mutating func discardStale(_ contacts: inout TopicContacts) throws(StoreError) {
+        let gone = try contacts.marks().keys.filter { $0 >= count }.map { TopicPartition(topic, $0) }
+        if !gone.isEmpty {
+            log.warning(
+                "the contacts topic was recreated with fewer partitions",
+                [.contacts, .topic(topic), .partitions(gone.summary)])
+        }
         let stale = try contacts.discardStale(partitions: count, now: SystemTime.milliseconds)
         if followed.forget(stale) { isChanged = true }
     }
@@ -196,13 +270,13 @@ struct ContactReading {
     }
 
     private mutating func apply(_ records: [Record], _ contacts: inout TopicContacts) throws {
-        let records = records.filter { followed.all.contains($0.partition) }.map { record -> TopicRecord in
+        let records = try records.compactMap { record -> TopicRecord? in
+            guard followed.all.contains(record.partition) else { return nil }
             let position = RecordPosition(
                 partition: record.partition, offset: record.offset, timestamp: record.timestamp)
-            return (position, record.key, record.value)
+            return try isNew(position) ? (position, record.key, record.value) : nil
         }
         guard !records.isEmpty else { return }
-        for record in records { try compare(record.position) }
         for refused in try contacts.apply(records, now: SystemTime.milliseconds) {
             log.warning(
                 "a record of the contacts topic is invalid",
@@ -214,33 +288,45 @@ struct ContactReading {
         follower.add(records.count)
     }
 
-    private mutating func compare(_ position: RecordPosition) throws {
-        guard let last = followed.expected.removeValue(forKey: position.partition) else { return }
-        // Compaction may have removed that record: then a later one comes first.
-        guard position.offset == last.offset, position.timestamp != last.timestamp else { return }
-        throw TopicMadeAnew(partitions: affected(by: position.partition))
+    /// False for a record that was read before: an earlier name must not be shown again.
+    private mutating func isNew(_ position: RecordPosition) throws -> Bool {
+        guard var comparison = followed.comparisons[position.partition] else { return true }
+        try conclude(comparison.compare(position), comparison)
+        return position.offset > comparison.last.offset
+    }
+
+    private mutating func conclude(_ verdict: LogComparison.Verdict, _ comparison: LogComparison) throws {
+        let partition = comparison.last.partition
+        switch verdict {
+        case .open: followed.comparisons[partition] = comparison
+        case .same:
+            followed.comparisons[partition] = nil
+            followed.agreed[partition] = comparison.agreed
+        case .different: throw TopicMadeAnew(partitions: affected(by: partition))
+        case .unknown: throw LogUnknown(comparison: comparison)
+        }
     }
 
     /// The partitions to reread along with this one: all of them if the store does not keep contacts by partition.
     private func affected(by partition: Int32) -> Set<Int32> { isCoPartitioned ? [partition] : followed.all }
 
     private mutating func reach(
-        _ ends: [(partition: Int32, offset: Int64)], _ contacts: inout TopicContacts
+        _ ends: [(partition: Int32, offset: Int64, isWhole: Bool)], _ contacts: inout TopicContacts
     ) throws {
         for end in ends {
-            guard let last = followed.expected[end.partition], end.offset <= last.offset else { continue }
-            throw TopicMadeAnew(partitions: affected(by: end.partition))
+            guard let comparison = followed.comparisons[end.partition] else { continue }
+            try conclude(comparison.end(at: end.offset), comparison)
         }
         let before = followed.whole
-        let reached = Set(ends.lazy.map { $0.partition }).intersection(followed.all).subtracting(before)
+        let reached = Set(ends.map(\.partition)).intersection(followed.all).subtracting(before)
         guard !reached.isEmpty else { return }
-        try contacts.see(reached, now: SystemTime.milliseconds)
+        let now = SystemTime.milliseconds
+        try contacts.see(reached, now: now)
+        // Replacing a great many contacts takes its time.
+        let goesOn = { [follower] in follower.wanted(until: .past) != nil }
         // If contacts are not kept by partition, deleted ones are known only when all partitions have been read.
-        if isCoPartitioned {
-            try contacts.complete(reached)
-        } else if before.union(reached) == followed.all {
-            try contacts.complete(followed.all)
-        }
+        let read = isCoPartitioned ? reached : before.union(reached) == followed.all ? followed.all : []
+        guard try contacts.complete(read, now: now, while: goesOn) else { return }
         try contacts.serve(only: followed.served.union(reached))
         followed.complete(reached)
         tellServed()
@@ -270,6 +356,11 @@ struct ContactReading {
         failed = []
         try contacts.see(seen, now: SystemTime.milliseconds)
         if try reader.partitionCount(of: topic, milliseconds: Self.patience) != count { isChanged = true }
+        // Reading to the end is not interrupted: a look follows it.
+        let isReading = !followed.all.subtracting(unknown.map(\.partition)).isSubset(of: followed.whole)
+        guard !isReading else { return }
+        isLookDue = true
+        compared = []
     }
 }
 

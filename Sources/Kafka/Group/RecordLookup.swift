@@ -54,38 +54,15 @@ final class RecordLookup: Sendable {
             if open.isEmpty { return }
             do throws(KafkaError) {
                 if reader == nil { reader = try PartitionReader(properties, tellsEnds: true, log: log) }
-                for asked in Dictionary(grouping: open, by: \.partition.topic).values { try look(at: asked, reader) }
+                // Each for a second at most, since there may be others to look at. What is not answered stays open.
+                for asked in Dictionary(grouping: open, by: \.partition.topic).values {
+                    try reader?.look(at: asked, answer)
+                }
             } catch {
                 // Files with secrets may be in the middle of a replacement.
                 usleep(1_000_000)
             }
         }
-    }
-
-    /// Looks at the lowest position of each partition of one topic: what is behind it may wait for the end of a
-    /// transaction. Returns after a second at the latest, since there may be others to look at; positions of partitions
-    /// without a leader, or behind an open transaction, stay open.
-    private func look(at asked: [Position], _ reader: PartitionReader?) throws(KafkaError) {
-        guard let reader else { return }
-        var left: [Int32: Position] = [:]
-        for position in asked where position.offset < left[position.partition.partition]?.offset ?? .max {
-            left[position.partition.partition] = position
-        }
-        try reader.read(from: Array(left.values))
-        for _ in 0..<10 where !left.isEmpty {
-            let batch = reader.poll(milliseconds: 100)
-            for record in batch.records {
-                if let position = left.removeValue(forKey: record.partition) {
-                    answer(position, record.offset == position.offset ? record : nil)
-                }
-                record.destroy()
-            }
-            let outOfLog = batch.errors.filter(\.error.isOffsetOutOfLog).map(\.partition)
-            for partition in batch.ends.map(\.partition) + outOfLog {
-                if let position = left.removeValue(forKey: partition) { answer(position, nil) }
-            }
-        }
-        try reader.read(from: [])
     }
 
     private func answer(_ position: Position, _ record: Record?) {

@@ -74,12 +74,46 @@ public final class PartitionReader {
                 batch.records.append(Record(message, topic: 0))
                 continue
             case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-                batch.ends.append((message.pointee.partition, message.pointee.offset))
+                batch.ends.append((message.pointee.partition, message.pointee.offset, isWhole(message.pointee)))
             default: batch.errors.append((message.pointee.partition, KafkaError(of: message)))
             }
             rd_kafka_message_destroy(message)
         }
         return batch
+    }
+
+    /// False if an open transaction precedes the end of the log, as far as the latest fetch knows.
+    private func isWhole(_ end: rd_kafka_message_t) -> Bool {
+        var (low, high): (Int64, Int64) = (0, 0)
+        let code = rd_kafka_get_watermark_offsets(
+            client.handle, rd_kafka_topic_name(end.rkt), end.partition, &low, &high)
+        return code == RD_KAFKA_RESP_ERR_NO_ERROR && end.offset >= high
+    }
+
+    /// Looks which record is at the lowest position of each partition of one topic, and reads nothing else any more:
+    /// what is behind it may wait for the end of a transaction. `answer` gets the record, lent for the call; nil if the
+    /// log holds none there. Returns after a second at the latest, without answers for partitions whose leader does not
+    /// answer, or with an open transaction there. For a reader with `tellsEnds`.
+    package func look(at asked: [Position], _ answer: (Position, Record?) -> Void) throws(KafkaError) {
+        var left: [Int32: Position] = [:]
+        for position in asked where position.offset < left[position.partition.partition]?.offset ?? .max {
+            left[position.partition.partition] = position
+        }
+        try read(from: Array(left.values))
+        for _ in 0..<10 where !left.isEmpty {
+            let batch = poll(milliseconds: 100)
+            for record in batch.records {
+                if let position = left.removeValue(forKey: record.partition) {
+                    answer(position, record.offset == position.offset ? record : nil)
+                }
+                record.destroy()
+            }
+            let outOfLog = batch.errors.filter(\.error.isOffsetOutOfLog).map(\.partition)
+            for partition in batch.ends.map(\.partition) + outOfLog {
+                if let position = left.removeValue(forKey: partition) { answer(position, nil) }
+            }
+        }
+        try read(from: [])
     }
 }
 
@@ -99,8 +133,8 @@ extension ClientProperties {
 public struct RecordBatch {
     public fileprivate(set) var records: [Record] = []
     /// Where partitions were read to their ends, for a reader with `tellsEnds`: everything before the offset was read,
-    /// and nothing follows it yet.
-    public fileprivate(set) var ends: [(partition: Int32, offset: Int64)] = []
+    /// and nothing follows it yet, or, if not `isWhole`, an open transaction: another end comes after that.
+    public fileprivate(set) var ends: [(partition: Int32, offset: Int64, isWhole: Bool)] = []
     /// If a partition's log does not hold the offset to read (`KafkaError.isOffsetOutOfLog`), no more comes from it.
     public fileprivate(set) var errors: [(partition: Int32, error: KafkaError)] = []
 }

@@ -9,8 +9,7 @@ package struct ContactStore: ~Copyable {
     /// The partition of contacts that belong to no partition of a topic: they are served wherever the file is.
     package static let noPartition: Int32 = -1
 
-    private let putName: Statement
-    private let removeName: Statement
+    private let rows: ContactRows
     let database: Database
 
     /// One transaction, in which `put` and `remove` are called. Every process that has the file open sees the change
@@ -26,21 +25,22 @@ package struct ContactStore: ~Copyable {
     package func put(
         owner: RawSpan, id: RawSpan, name: RawSpan, in partition: Int32 = noPartition
     ) throws(StoreError) {
-        try putName.bind(partition, owner, id)
-        try putName.bind(4, name)
-        try putName.run()
+        try rows.put(owner: owner, id: id, name: name, in: partition)
     }
 
     package func remove(owner: RawSpan, id: RawSpan, in partition: Int32 = noPartition) throws(StoreError) {
-        try removeName.bind(partition, owner, id)
-        try removeName.run()
+        try rows.remove(owner: owner, id: id, in: partition)
     }
 
     /// A change by hand: afterwards the contacts count as no topic's.
     private func edit<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try change { () throws(StoreError) in
             let result = try body()
-            try database.execute("DELETE FROM contact_source; DELETE FROM contact_unseen")
+            try database.execute(
+                """
+                DELETE FROM contact_source; DELETE FROM contact_unseen;
+                DELETE FROM contact_reread; DELETE FROM contact_new
+                """)
             return result
         }
     }
@@ -49,12 +49,7 @@ package struct ContactStore: ~Copyable {
 extension ContactStore {
     package init(_ state: StateFile) throws(StoreError) {
         let database = try state.connect()
-        self.init(
-            putName: try database.prepare(
-                "INSERT INTO contact VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET name=excluded.name "
-                    + "WHERE name<>excluded.name"),
-            removeName: try database.prepare("DELETE FROM contact WHERE partition=? AND owner=? AND id=?"),
-            database: database)
+        self.init(rows: try ContactRows(database, table: "contact"), database: database)
     }
 
     /// Adds or renames the contacts of a JSON Lines file; the same file again changes nothing. `progress` gets the
@@ -136,6 +131,33 @@ extension ContactStore {
     /// Empties the write-ahead log, which a running service keeps open, and which would keep deleted names while little
     /// is written. False if a reader takes longer than the timeout.
     package func clearLog() throws(StoreError) -> Bool { try database.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0 }
+}
+
+/// Changes the rows of a table of contacts.
+struct ContactRows: ~Copyable {
+    private let putName: Statement
+    private let removeName: Statement
+
+    func put(owner: RawSpan, id: RawSpan, name: RawSpan, in partition: Int32) throws(StoreError) {
+        try putName.bind(partition, owner, id)
+        try putName.bind(4, name)
+        try putName.run()
+    }
+
+    func remove(owner: RawSpan, id: RawSpan, in partition: Int32) throws(StoreError) {
+        try removeName.bind(partition, owner, id)
+        try removeName.run()
+    }
+}
+
+extension ContactRows {
+    init(_ database: borrowing Database, table: String) throws(StoreError) {
+        self.init(
+            putName: try database.prepare(
+                "INSERT INTO \(table) VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET name=excluded.name "
+                    + "WHERE name<>excluded.name"),
+            removeName: try database.prepare("DELETE FROM \(table) WHERE partition=? AND owner=? AND id=?"))
+    }
 }
 
 extension Statement {

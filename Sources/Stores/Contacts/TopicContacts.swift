@@ -2,20 +2,24 @@ import PushmillPayload
 
 /// The contacts of a state file as the copy of a compacted topic, and how far that was read. For one thread.
 ///
-/// A record's key is `{"owner": "anna", "id": "c1"}`, its value `{"name": "Zoë"}`; no value deletes the contact. If the
-/// topic is co-partitioned with the input, its partitions come and go: each has its own contacts, which no record of
-/// another changes, and only contacts of served partitions are found.
+/// A record's key is `{"owner": "anna", "id": "c1"}`, its value `{"name": "Zoë"}`; no value deletes the contact. If the topic is co-partitioned with the input, its partitions come and go: each has its own contacts,
+/// which no record of another changes, and only contacts of served partitions are found.
 package struct TopicContacts: ~Copyable {
     /// Milliseconds. Unless configured otherwise, compaction may drop a deletion a day after it was written: after an
     /// absence this long, a reader may have missed one.
     private static let longestAbsence = Int64(12 * 3600 * 1000)
 
+    /// With a mark for each read, more than come in a minute in most cases.
+    static let keptMarks = 128
+
     private let topic: String
     private let cluster: String
     private let isCoPartitioned: Bool
-    /// Some of the contacts may be gone from the topic, which is being read from its beginning.
-    private var hasUnseen: Bool
-    private let store: ContactStore
+    /// Where contacts are read again from the beginning of the topic.
+    var rereading: Set<Int32> = []
+    /// What is read there, until it replaces the present contacts.
+    private let rows: ContactRows
+    let store: ContactStore
 
     /// Forgets contacts of another source. Of the topic's `count` partitions, returns those that must be read again
     /// because they may have missed a deletion. `now` is in milliseconds since 1970.
@@ -25,73 +29,56 @@ package struct TopicContacts: ~Copyable {
             try claim()
             return all
         }
-        // A time in the future was written by a wrong clock, so it is unknown when the partition was seen.
-        let query = try store.database.prepare(
-            "SELECT partition FROM contact_position WHERE seen<=? OR seen>? OR partition>=?")
-        try query.bind(1, now &- Self.longestAbsence)
-        try query.bind(2, now)
-        try query.bind(3, Int64(count))
-        var stale: Set<Int32> = []
-        while try query.step() { stale.insert(Int32(truncatingIfNeeded: query.integer(0))) }
+        let stale = try stale(partitions: count, now)
         guard !stale.isEmpty else { return [] }
-        try startOver(stale)
         // Removed partitions can name no contact again. Without co-partitioning, those that are left may do so.
-        if isCoPartitioned || count == 0 { try complete(stale.filter { $0 >= count }) }
-        return isCoPartitioned ? stale : all
+        if isCoPartitioned || count == 0 {
+            try startOver(stale, now: now)
+            _ = try complete(stale.filter { $0 >= count }, now: now)
+            return isCoPartitioned ? stale : all
+        }
+        try startOver(all, now: now)
+        return all
     }
 
-    /// The last record of each partition that the contacts include.
-    package func positions() throws(StoreError) -> [Int32: RecordPosition] {
-        let query = try store.database.prepare("SELECT partition, offset, timestamp FROM contact_position")
-        var positions: [Int32: RecordPosition] = [:]
+    private func stale(partitions count: Int, _ now: Int64) throws(StoreError) -> Set<Int32> {
+        let first = now &- Self.longestAbsence
+        var stale: Set<Int32> = []
+        // A time in the future was written by a wrong clock, so it is unknown when the partition was seen.
+        let query = try store.database.prepare("SELECT partition, seen FROM contact_position")
+        while try query.step() {
+            let (partition, seen) = (Int32(truncatingIfNeeded: query.integer(0)), query.integer(1))
+            let mayMiss = seen > now || seen <= first && !rereading.contains(place(of: partition))
+            if partition >= count || mayMiss { stale.insert(partition) }
+        }
+        let begun = try store.database.prepare("SELECT partition FROM contact_reread WHERE begun<=? OR begun>?")
+        try begun.bind(1, first)
+        try begun.bind(2, now)
+        while try begun.step() { stale.insert(max(0, Int32(truncatingIfNeeded: begun.integer(0)))) }
+        return stale
+    }
+
+    /// The records that were read of each partition and serve to recognise its log, by offset. The contacts include
+    /// everything up to the last one.
+    package func marks() throws(StoreError) -> [Int32: [RecordPosition]] {
+        // A position that the previous release wrote has no mark.
+        let query = try store.database.prepare(
+            "SELECT partition, offset, timestamp FROM contact_mark AS mark WHERE offset<="
+                + "(SELECT offset FROM contact_position AS last WHERE last.partition=mark.partition) UNION "
+                + "SELECT partition, offset, timestamp FROM contact_position WHERE offset>=0 ORDER BY 1, 2")
+        var marks: [Int32: [RecordPosition]] = [:]
         while try query.step() {
             let partition = Int32(truncatingIfNeeded: query.integer(0))
-            positions[partition] = RecordPosition(
-                partition: partition, offset: query.integer(1), timestamp: query.integer(2))
+            marks[partition, default: []].append(
+                RecordPosition(partition: partition, offset: query.integer(1), timestamp: query.integer(2)))
         }
-        return positions
+        return marks
     }
 
-    /// These partitions are to be read from their beginning; if contacts have no partition, all are. Existing contacts
-    /// stay until `complete`.
-    package mutating func startOver(_ partitions: Set<Int32>) throws(StoreError) {
-        let places = places(of: partitions)
-        let note = try store.database.prepare(
-            "INSERT OR IGNORE INTO contact_unseen SELECT partition, owner, id FROM contact WHERE partition=?")
-        let removePosition = try store.database.prepare("DELETE FROM contact_position WHERE ? IN (partition, -1)")
-        try store.database.transaction { () throws(StoreError) in
-            for place in places {
-                try note.run(place)
-                try removePosition.run(place)
-            }
-        }
-        hasUnseen = true
-    }
+    /// The number under which the store has a partition's contacts: the same for all if contacts have no partition.
+    func place(of partition: Int32) -> Int32 { isCoPartitioned ? partition : ContactStore.noPartition }
 
-    /// The numbers under which the store has their contacts: a single one for all if contacts have no partition.
-    private func places(of partitions: some Collection<Int32>) -> [Int64] {
-        isCoPartitioned ? partitions.map { Int64($0) } : [Int64(ContactStore.noPartition)]
-    }
-
-    /// These partitions have been read to their ends; if contacts have no partition, all have. Deletes contacts that no
-    /// record has named since `startOver`.
-    package mutating func complete(_ partitions: some Collection<Int32>) throws(StoreError) {
-        guard hasUnseen, !partitions.isEmpty else { return }
-        let places = places(of: partitions)
-        // One after another: a statement that deletes them all would need a temporary file, and no folder may take one.
-        let find = try store.database.prepare("SELECT owner, id FROM contact_unseen WHERE partition=?")
-        let forget = try store.database.prepare("DELETE FROM contact_unseen WHERE partition=?")
-        try store.change { () throws(StoreError) in
-            for place in places {
-                try find.bind(1, place)
-                while try find.step() {
-                    try store.remove(owner: find.bytes(0).bytes, id: find.bytes(1).bytes, in: Int32(clamping: place))
-                }
-                try forget.run(place)
-            }
-        }
-        hasUnseen = try store.database.integer("SELECT 1 FROM contact_unseen") != nil
-    }
+    func places(of partitions: some Collection<Int32>) -> Set<Int32> { Set(partitions.map { place(of: $0) }) }
 
     /// From now on only contacts of these partitions are found. Without co-partitioning all are always found.
     package func serve(only partitions: Set<Int32>) throws(StoreError) {
@@ -105,10 +92,11 @@ package struct TopicContacts: ~Copyable {
 
     /// Applies the records to the contacts, all in one transaction. Returns the records that are not valid contacts.
     package func apply(_ records: [TopicRecord], now: Int64) throws(StoreError) -> [RefusedRecord] {
-        try store.change { () throws(StoreError) in
-            try checkSource()
-            return try put(records, now)
+        let isVisible = records.contains { !rereading.contains(place(of: $0.position.partition)) }
+        guard isVisible else {
+            return try store.database.transaction { () throws(StoreError) in try put(records, now) }
         }
+        return try store.change { () throws(StoreError) in try put(records, now) }
     }
 
     /// These partitions have been read to their ends. Before that, deletions written since their reading began may be
@@ -117,46 +105,82 @@ package struct TopicContacts: ~Copyable {
         try store.database.transaction { () throws(StoreError) in
             try checkSource()
             let put = try store.database.prepare("UPDATE contact_position SET seen=? WHERE partition=?")
-            for partition in partitions { try put.run(now, Int64(partition)) }
+            for partition in partitions where !rereading.contains(place(of: partition)) {
+                try put.run(now, Int64(partition))
+            }
         }
     }
 
     private func put(_ records: [TopicRecord], _ now: Int64) throws(StoreError) -> [RefusedRecord] {
+        try checkSource()
         var refused: [RefusedRecord] = []
-        var last: [Int32: RecordPosition] = [:]
+        var read: [Int32: (first: RecordPosition, last: RecordPosition)] = [:]
         var key = ContactMembers()
         var value = ContactMembers()
-        let nameAgain = try store.database.prepare(
-            "DELETE FROM contact_unseen WHERE partition=? AND owner=? AND id=?")
-        let putPosition = try store.database.prepare(
-            "INSERT INTO contact_position VALUES(?, ?, ?, ?) "
-                + "ON CONFLICT DO UPDATE SET offset=excluded.offset, timestamp=excluded.timestamp")
         for record in records {
-            last[record.position.partition] = record.position
+            let position = record.position
+            read[position.partition] = (read[position.partition]?.first ?? position, position)
             let contact: ContactMembers.Key
             let name: JSONNode?
             do throws(ContactMembers.Malformed) {
-                (contact, name) = try read(record, &key, &value)
+                (contact, name) = try self.read(record, &key, &value)
             } catch {
-                refused.append(RefusedRecord(position: record.position, what: error.what))
+                refused.append(RefusedRecord(position: position, what: error.what))
                 continue
             }
-            let partition = isCoPartitioned ? record.position.partition : ContactStore.noPartition
+            let place = place(of: position.partition)
             try key.withKey(contact) { (owner, id) throws(StoreError) in
-                if hasUnseen {
-                    try nameAgain.bind(partition, owner, id)
-                    try nameAgain.run()
-                }
-                guard let name else { return try store.remove(owner: owner, id: id, in: partition) }
+                guard let name else { return try remove(owner: owner, id: id, in: place) }
                 try value.withText(of: name) { (name) throws(StoreError) in
-                    try store.put(owner: owner, id: id, name: name, in: partition)
+                    try put(owner: owner, id: id, name: name, in: place)
                 }
             }
         }
-        for place in last.values {
-            try putPosition.run(Int64(place.partition), place.offset, place.timestamp, now)
+        let putPosition = try store.database.prepare(
+            "INSERT INTO contact_position VALUES(?, ?, ?, ?) "
+                + "ON CONFLICT DO UPDATE SET offset=excluded.offset, timestamp=excluded.timestamp")
+        for (partition, (first, last)) in read {
+            let seen = rereading.contains(place(of: partition)) ? 0 : now
+            try putPosition.run(Int64(partition), last.offset, last.timestamp, seen)
+            try mark(first, last)
         }
         return refused
+    }
+
+    private func put(owner: RawSpan, id: RawSpan, name: RawSpan, in place: Int32) throws(StoreError) {
+        guard rereading.contains(place) else { return try store.put(owner: owner, id: id, name: name, in: place) }
+        try rows.put(owner: owner, id: id, name: name, in: place)
+    }
+
+    private func remove(owner: RawSpan, id: RawSpan, in place: Int32) throws(StoreError) {
+        guard rereading.contains(place) else { return try store.remove(owner: owner, id: id, in: place) }
+        try rows.remove(owner: owner, id: id, in: place)
+    }
+
+    /// Adds the last record that was read to the marks of its partition, or `first` as well if there are none.
+    private func mark(_ first: RecordPosition, _ last: RecordPosition) throws(StoreError) {
+        let query = try store.database.prepare("SELECT offset FROM contact_mark WHERE partition=? ORDER BY offset")
+        try query.bind(1, Int64(last.partition))
+        var offsets: [Int64] = []
+        while try query.step() { offsets.append(query.integer(0)) }
+        let put = try store.database.prepare("INSERT OR REPLACE INTO contact_mark VALUES(?, ?, ?)")
+        for mark in offsets.isEmpty ? [first, last] : [last] {
+            try put.run(Int64(mark.partition), mark.offset, mark.timestamp)
+            offsets.append(mark.offset)
+        }
+        let remove = try store.database.prepare("DELETE FROM contact_mark WHERE partition=? AND offset=?")
+        for offset in Self.surplus(offsets) { try remove.run(Int64(last.partition), offset) }
+    }
+
+    /// Of the offsets of marks, in their order, those that need none any more. The last ones are all kept: brokers may
+    /// have lost what was read just before one of them. Of the others, the oldest is kept for each power of two of the
+    /// distance to the last, so always the first.
+    static func surplus(_ offsets: [Int64]) -> [Int64] {
+        guard let last = offsets.last, offsets.count > 2 * keptMarks else { return [] }
+        var taken: Set<Int> = []
+        return offsets.dropLast(keptMarks).filter { offset in
+            !taken.insert(Int64.bitWidth - (last - offset).leadingZeroBitCount).inserted
+        }
     }
 
     /// A nil name is a deletion.
@@ -171,22 +195,23 @@ package struct TopicContacts: ~Copyable {
         return (contact, try value.name())
     }
 
-    private func claim() throws(StoreError) {
+    private mutating func claim() throws(StoreError) {
         let putSource = try store.database.prepare("INSERT INTO contact_source VALUES(1, ?, ?, ?)")
         try bindSource(to: putSource)
         try store.change { () throws(StoreError) in
             try store.database.execute(
                 """
                 DELETE FROM contact; DELETE FROM contact_position; DELETE FROM contact_source;
-                DELETE FROM contact_unseen;
+                DELETE FROM contact_reread; DELETE FROM contact_new; DELETE FROM contact_mark;
                 DELETE FROM contact_served WHERE partition>=0
                 """)
             try putSource.run()
         }
+        rereading = []
     }
 
     /// Throws if contacts were changed by hand meanwhile.
-    private func checkSource() throws(StoreError) {
+    func checkSource() throws(StoreError) {
         guard try isSource() else {
             throw .damaged(path: store.database.path, what: "its contacts are no longer those of the topic \(topic)")
         }
@@ -211,9 +236,11 @@ extension TopicContacts {
         _ state: StateFile, topic: String, cluster: String, isCoPartitioned: Bool = false
     ) throws(StoreError) {
         let store = try ContactStore(state)
+        let rows = try ContactRows(store.database, table: "contact_new")
+        let rereading = try Self.resume(store.database)
         self.init(
-            topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned,
-            hasUnseen: try store.database.integer("SELECT 1 FROM contact_unseen") != nil, store: store)
+            topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned, rereading: rereading, rows: rows,
+            store: store)
     }
 }
 

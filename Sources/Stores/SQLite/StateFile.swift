@@ -151,11 +151,24 @@ enum Schema {
         ALTER TABLE contact_source DROP COLUMN seen;
         ALTER TABLE contact_source ADD COLUMN is_copartitioned INTEGER NOT NULL DEFAULT 0;
         """,
-        // Contacts that no record has named yet while their topic is read from its beginning.
+        // Written by the previous release only: contacts that no record has named yet while their topic is read from
+        // its beginning.
         """
         CREATE TABLE contact_unseen(
             partition INTEGER NOT NULL, owner BLOB NOT NULL, id BLOB NOT NULL,
             PRIMARY KEY(partition, owner, id)) WITHOUT ROWID;
+        """,
+        // Partitions that are read again from their beginning, since when (ms since 1970), and the contacts that they
+        // have had so far, which will replace the present ones. Their positions have been seen at 0: the previous
+        // release begins again with them. Marks are records that were read, by which a log is recognised.
+        """
+        CREATE TABLE contact_reread(partition INTEGER PRIMARY KEY, begun INTEGER NOT NULL);
+        CREATE TABLE contact_new(
+            partition INTEGER NOT NULL, owner BLOB NOT NULL, id BLOB NOT NULL, name BLOB NOT NULL,
+            PRIMARY KEY(partition, owner, id)) WITHOUT ROWID;
+        CREATE TABLE contact_mark(
+            partition INTEGER NOT NULL, offset INTEGER NOT NULL, timestamp INTEGER NOT NULL,
+            PRIMARY KEY(partition, offset)) WITHOUT ROWID;
         """,
     ]
 

@@ -29,9 +29,13 @@ struct FollowedPartitionsTests {
         var followed = FollowedPartitions()
         followed.become([0, 1])
         followed.complete([0, 1])
+        for partition in Int32(0)..<2 {
+            followed.agreed[partition] = RecordPosition(partition: partition, offset: 8)
+        }
         let (isAny, isOther) = (followed.forget([1, 5]), followed.forget([5]))
         #expect(isAny && !isOther)
         #expect(followed.whole == [0] && followed.served == [0, 1])
+        expect(followed.agreed, is: [0: RecordPosition(partition: 0, offset: 8)])
     }
 
     @Test("If the followed partitions change, what is known of the remaining ones is kept")
@@ -39,10 +43,10 @@ struct FollowedPartitionsTests {
         var followed = FollowedPartitions()
         followed.become([0, 1, 2])
         followed.complete([0, 2])
-        followed.expected = [0: RecordPosition(partition: 0, offset: 8), 2: RecordPosition(partition: 2, offset: 9)]
+        followed.agreed = [0: RecordPosition(partition: 0, offset: 8), 2: RecordPosition(partition: 2, offset: 9)]
         followed.become([0, 1])
         #expect(followed.all == [0, 1] && followed.served == [0])
-        expect(followed.expected, is: [0: RecordPosition(partition: 0, offset: 8)])
+        expect(followed.agreed, is: [0: RecordPosition(partition: 0, offset: 8)])
         followed.become([0, 1, 2])
         #expect(followed.all == [0, 1, 2] && followed.served == [0])
     }

@@ -48,11 +48,11 @@ struct AbortedRecordsTests {
         let producer = try OutputProducer(
             ClientProperties([("bootstrap.servers", Self.brokers ?? ""), ("transactional.id", name)]),
             signal: WakeSignal(), log: { _, _, _ in })
-        expect(producer.initializeTransactions(milliseconds: 30_000), is: .done)
+        expect(producer.transact(.initialize, milliseconds: 30_000), is: .done)
         for time: Int64 in 1...6 {
-            expect(producer.beginTransaction(), is: .done)
+            expect(producer.transact(.begin, milliseconds: 30_000), is: .done)
             try store("\(time)", in: try producer.topic(name), by: producer, timestamp: time * 1000)
-            expect(producer.commitTransaction(milliseconds: 30_000), is: .done)
+            expect(producer.transact(.commit, milliseconds: 30_000), is: .done)
         }
         for (from, to, expected) in [(2000, 4000, "23"), (5000, 9000, "56"), (0, 9000, "123456")] {
             var range = TopicRange(topic: name)

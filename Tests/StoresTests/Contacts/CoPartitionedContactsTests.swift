@@ -75,7 +75,7 @@ struct CoPartitionedContactsTests {
         try contacts.serve(only: [0, 1, 2])
         try contacts.see([0, 2], now: Self.now + Self.hour)
         try expect(contacts.discardStale(partitions: 3, now: Self.now + 12 * Self.hour), is: [1])
-        try contacts.complete([1])
+        _ = try contacts.complete([1], now: Self.now)
         try expect(listed.list(), is: ["*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2"])
         try expect(Set(contacts.positions().keys), is: [0, 2])
         try expect(contacts.discardStale(partitions: 3, now: Self.now + 12 * Self.hour), is: [])
@@ -92,8 +92,8 @@ struct CoPartitionedContactsTests {
     func startingOver() throws {
         var contacts = try filled()
         try contacts.serve(only: [0, 1, 2])
-        try contacts.startOver([1])
-        try contacts.complete([1])
+        try contacts.startOver([1], now: Self.now)
+        _ = try contacts.complete([1], now: Self.now)
         try expect(listed.list(), is: ["*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2"])
         try expect(Set(contacts.positions().keys), is: [0, 2])
     }

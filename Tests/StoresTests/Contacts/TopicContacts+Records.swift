@@ -1,9 +1,12 @@
 @testable import PushmillStores
 
 extension TopicContacts {
-    /// Applies records of one partition, the first at offset 10.
+    /// The last record of each partition that the contacts include.
+    func positions() throws -> [Int32: RecordPosition] { try marks().compactMapValues(\.last) }
+
+    /// Applies records of one partition, the first at offset 10 unless another is given.
     func apply(
-        _ records: [(key: String?, value: String?)], of partition: Int32 = 0, now: Int64
+        _ records: [(key: String?, value: String?)], of partition: Int32 = 0, at first: Int64 = 10, now: Int64
     ) throws -> [RefusedRecord] {
         var held: [UnsafeMutableRawBufferPointer] = []
         defer { for bytes in held { bytes.deallocate() } }
@@ -14,7 +17,7 @@ extension TopicContacts {
             return UnsafeRawBufferPointer(bytes)
         }
         let records = records.enumerated().map { index, record -> TopicRecord in
-            let position = RecordPosition(partition: partition, offset: Int64(10 + index), timestamp: Int64(index))
+            let position = RecordPosition(partition: partition, offset: first + Int64(index), timestamp: Int64(index))
             return (position, record.key.map(hold), record.value.map(hold))
         }
         return try apply(records, now: now)

@@ -81,7 +81,7 @@ struct TopicContactsTests {
         if topic == "contacts", cluster == "c", partitions > 0 {
             // The contacts stay until the topic has been read without naming them.
             try expect(listed.list(), is: ["anna/c1=Zoë"])
-            try again.complete([0])
+            _ = try again.complete([0], now: later)
         }
         try expect(self.contacts(topic, cluster).positions().count, is: (isKept ? 1 : 0))
         try expect(listed.list(), is: (isKept ? ["anna/c1=Zoë"] : []))
@@ -123,11 +123,11 @@ struct TopicContactsTests {
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
         let boris = #"{"owner":"boris","id":"c1"}"#
         _ = try contacts.apply([(Self.anna, Self.zoe), (boris, Self.zoe)], now: Self.now)
-        try contacts.startOver([0])
+        try contacts.startOver([0], now: Self.now)
         #expect(try contacts.positions().isEmpty)
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
         try expect(listed.list(), is: ["anna/c1=Zoë", "boris/c1=Zoë"])
-        try contacts.complete([0])
+        _ = try contacts.complete([0], now: Self.now)
         try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
@@ -142,12 +142,12 @@ struct TopicContactsTests {
                 (#"{"owner":"\#(padding)\#(number)","id":"c1"}"#, #"{"name":"Zoë"}"#)
             }
             _ = try contacts.apply(records, now: TopicContactsTests.now)
-            try contacts.startOver([0])
+            try contacts.startOver([0], now: TopicContactsTests.now)
             let next = dup(0)
             close(next)
             var limit = rlimit(rlim_cur: rlim_t(next), rlim_max: rlim_t(next))
             try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
-            try contacts.complete([0])
+            _ = try contacts.complete([0], now: TopicContactsTests.now)
             try expect(listed.list(), is: [])
         }
     }
@@ -162,7 +162,7 @@ struct TopicContactsTests {
         #expect(try contacts.positions().isEmpty)
         try expect(listed.list(), is: ["anna/c1=Zoë", "boris/c1=Zoë"])
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
-        try contacts.complete([0])
+        _ = try contacts.complete([0], now: Self.now)
         try expect(listed.list(), is: ["anna/c1=Zoë"])
     }
 
@@ -171,10 +171,10 @@ struct TopicContactsTests {
         var contacts = try contacts()
         _ = try contacts.discardStale(partitions: 1, now: Self.now)
         _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
-        try contacts.startOver([0])
+        try contacts.startOver([0], now: Self.now)
         try expect("anna".withBytes { (owner) throws(StoreError) in try listed.store.delete(owner: owner) }, is: 1)
         let database = try Database.open(path: state.path)
-        for table in ["contact", "contact_unseen"] {
+        for table in ["contact", "contact_new", "contact_reread"] {
             let count = try database.integer("SELECT count(*) FROM \(table)")
             expect(count, is: 0)
         }
