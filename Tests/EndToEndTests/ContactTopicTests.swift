@@ -165,6 +165,41 @@ extension EndToEnd {
             try await elsewhere { follower.stop() }
         }
 
+        @Test("Contacts behind an open transaction are waited for", .needsTransactions)
+        func heldUp() async throws {
+            try await elsewhere {
+                let source = try PartitionedContacts(partitions: 1)
+                let signal = WakeSignal()
+                let producer = try OutputProducer(
+                    source.brokers.properties([("transactional.id", source.topic)]), signal: signal, log: { _, _, _ in }
+                )
+                expect(producer.initializeTransactions(milliseconds: 30_000), is: .done)
+                expect(producer.beginTransaction(), is: .done)
+                var headers = Headers()
+                let topic = try producer.topic(source.topic)
+                _ = Array(PartitionedContacts.own(0).utf8).withUnsafeBytes { bytes in
+                    producer.publish(
+                        to: topic, partition: 0, key: bytes, value: bytes, headers: &headers, timestamp: 5, tag: 1)
+                }
+                var isStored = false
+                while !isStored {
+                    signal.wait(nanoseconds: 1_000_000_000)
+                    producer.takeReports { _ in isStored = true }
+                }
+                let log = Log()
+                let follower = try ContactFollower(
+                    source.brokers.properties(), topic: source.topic, of: "cluster",
+                    into: try StateFile(path: source.state, access: .alone), log: log)
+                defer { follower.stop() }
+                try log.block(until: "waiting for the end of the contacts topic: a transaction is open")
+                #expect(!follower.isReady(TopicPartition("in", 0), for: 0))
+                expect(follower.reason?.word, is: "contacts-not-restored")
+                expect(producer.abortTransaction(milliseconds: 30_000), is: .done)
+                try log.block(until: "contacts restored")
+                #expect(follower.isReady(TopicPartition("in", 0), for: 0) && follower.reason == nil)
+            }
+        }
+
         /// Returns when exactly these owners have contacts in the state.
         private static func wait(for owners: [String], in path: String) async throws {
             let end = ContinuousClock.now + .seconds(30)

@@ -44,6 +44,8 @@ struct ContactReading {
     private var unknown: Set<TopicPartition> = []
     /// Partitions that failed to be read since the last look: their ends may not have been reached.
     private var failed: Set<Int32> = []
+    /// Partitions whose ends are behind an open transaction, as the log says.
+    private var heldUp: Set<Int32> = []
     private var begin = Instant.past
     private var nextTelling = Instant.never
     private var nextLook = Instant.never
@@ -318,7 +320,8 @@ struct ContactReading {
             try conclude(comparison.end(at: end.offset), comparison)
         }
         let before = followed.whole
-        let reached = Set(ends.map(\.partition)).intersection(followed.all).subtracting(before)
+        tellHeldUp(ends.filter { !before.contains($0.partition) })
+        let reached = Set(ends.filter(\.isWhole).map(\.partition)).intersection(followed.all).subtracting(before)
         guard !reached.isEmpty else { return }
         let now = SystemTime.milliseconds
         try contacts.see(reached, now: now)
@@ -335,6 +338,18 @@ struct ContactReading {
         log.info(
             "contacts restored",
             [.contacts, .topic(topic), .count(follower.records.read), .seconds(Double(took) / 1_000_000_000)])
+    }
+
+    private mutating func tellHeldUp(_ ends: [(partition: Int32, offset: Int64, isWhole: Bool)]) {
+        for end in ends {
+            if end.isWhole {
+                heldUp.remove(end.partition)
+            } else if followed.all.contains(end.partition), heldUp.insert(end.partition).inserted {
+                log.info(
+                    "waiting for the end of the contacts topic: a transaction is open",
+                    [.contacts, .topic(topic), .partition(end.partition), .offset(end.offset)])
+            }
+        }
     }
 
     /// Does the periodic work that is due.
