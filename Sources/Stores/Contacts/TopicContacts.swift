@@ -2,7 +2,8 @@ import PushmillPayload
 
 /// The contacts of a state file as the copy of a compacted topic, and how far that was read. For one thread.
 ///
-/// A record's key is `{"owner": "anna", "id": "c1"}`, its value `{"name": "Zoë"}`; no value deletes the contact. If the topic is co-partitioned with the input, its partitions come and go: each has its own contacts,
+/// A record's key is `{"owner": "anna", "id": "c1"}`, its value `{"name": "Zoë"}`; no value, or an empty one, deletes
+/// the contact. If the topic is co-partitioned with the input, its partitions come and go: each has its own contacts,
 /// which no record of another changes, and only contacts of served partitions are found.
 package struct TopicContacts: ~Copyable {
     /// Milliseconds. Unless configured otherwise, compaction may drop a deletion a day after it was written: after an
@@ -190,7 +191,7 @@ package struct TopicContacts: ~Copyable {
         guard let bytes = record.key else { throw ContactMembers.Malformed(what: "no key") }
         try key.read(bytes)
         let contact = try key.key()
-        guard let bytes = record.value else { return (contact, nil) }
+        guard let bytes = record.value, !bytes.isEmpty else { return (contact, nil) }
         try value.read(bytes)
         return (contact, try value.name())
     }

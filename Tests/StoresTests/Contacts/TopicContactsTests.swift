@@ -51,7 +51,7 @@ struct TopicContactsTests {
             (nil, zoe, "no key"), ("", zoe, "not JSON: unexpected end at byte 0"), ("[]", zoe, "not a JSON object"),
             ("{}", zoe, "no id"), (#"{"id":1}"#, zoe, "the id is not a string"), (anna, "{}", "no name"),
             (#"{"owner":"","id":"c1"}"#, zoe, "the owner is empty"),
-            (anna, #"{"name":null}"#, "no name"), (anna, "", "not JSON: unexpected end at byte 0"),
+            (anna, #"{"name":null}"#, "no name"),
         ])
     func refused(_ key: String?, _ value: String, _ what: String) throws {
         var contacts = try contacts()
@@ -61,6 +61,14 @@ struct TopicContactsTests {
         expect(refused, is: [RefusedRecord(position: position, what: what)])
         try expect(listed.list(), is: ["anna/c1=Zoë"])
         try expect(contacts.positions(), is: [0: position])
+    }
+
+    @Test("An empty value deletes a contact like a missing one")
+    func emptyValue() throws {
+        var contacts = try contacts()
+        _ = try contacts.discardStale(partitions: 1, now: Self.now)
+        try expect(contacts.apply([(Self.anna, Self.zoe), (Self.anna, "")], now: Self.now), is: [])
+        try expect(listed.list(), is: [])
     }
 
     @Test(
