@@ -173,8 +173,8 @@ extension EndToEnd {
                 let producer = try OutputProducer(
                     source.brokers.properties([("transactional.id", source.topic)]), signal: signal, log: { _, _, _ in }
                 )
-                expect(producer.initializeTransactions(milliseconds: 30_000), is: .done)
-                expect(producer.beginTransaction(), is: .done)
+                expect(producer.transact(.initialize, milliseconds: 30_000), is: .done)
+                expect(producer.transact(.begin, milliseconds: 30_000), is: .done)
                 var headers = Headers()
                 let topic = try producer.topic(source.topic)
                 _ = Array(PartitionedContacts.own(0).utf8).withUnsafeBytes { bytes in
@@ -194,7 +194,7 @@ extension EndToEnd {
                 try log.block(until: "waiting for the end of the contacts topic: a transaction is open")
                 #expect(!follower.isReady(TopicPartition("in", 0), for: 0))
                 expect(follower.reason?.word, is: "contacts-not-restored")
-                expect(producer.abortTransaction(milliseconds: 30_000), is: .done)
+                expect(producer.transact(.abort, milliseconds: 30_000), is: .done)
                 try log.block(until: "contacts restored")
                 #expect(follower.isReady(TopicPartition("in", 0), for: 0) && follower.reason == nil)
             }

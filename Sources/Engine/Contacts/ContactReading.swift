@@ -235,13 +235,13 @@ struct ContactReading {
     private func compareDistant(_ comparisons: [Int32: LogComparison], _ reader: PartitionReader) throws {
         let marks = comparisons.compactMapValues(\.distant)
         guard !marks.isEmpty else { return }
-        let answers = try reader.look(
-            at: marks.values.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) })
-        let others = answers.filter { position, timestamp in
-            timestamp != nil && timestamp != marks[position.partition.partition]?.timestamp
+        var others: [Int32] = []
+        try reader.look(at: marks.values.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) }) {
+            let partition = $0.partition.partition
+            if let record = $1, record.timestamp != marks[partition]?.timestamp { others.append(partition) }
         }
         guard !others.isEmpty else { return }
-        throw TopicMadeAnew(partitions: Set(others.flatMap { affected(by: $0.position.partition.partition) }))
+        throw TopicMadeAnew(partitions: Set(others.flatMap { affected(by: $0) }))
     }
 
     private mutating func discardStale(_ contacts: inout TopicContacts) throws(StoreError) {
