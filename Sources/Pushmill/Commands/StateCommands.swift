@@ -161,7 +161,7 @@ extension Command {
             }
         } catch {
             console.status?("")
-            if count > 0 { console.error("\(count) contacts were imported before this error:") }
+            if count > 0 { console.error("contacts imported before this error: \(count)") }
             throw error
         }
         console.status?("")

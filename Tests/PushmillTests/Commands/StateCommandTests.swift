@@ -137,7 +137,7 @@ struct StateCommandTests {
     func brokenImport() async throws {
         let contacts = (1...10_001).map { #"{"id":"c\#($0)","name":"x"}"# }
         try folder.write("contacts", contacts.joined(separator: "\n") + "\n{\"id\":\"c0\"}")
-        let told = "10001 contacts were imported before this error:\npushmill: @contacts:10002: no name"
+        let told = "contacts imported before this error: 10001\npushmill: @contacts:10002: no name"
         await expect("contacts import @contacts", told, .badData)
         await #expect(folder.run("contacts export").output.split(separator: "\n").count == 10_001)
         try folder.write("none", "")
