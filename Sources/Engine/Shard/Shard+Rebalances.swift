@@ -70,6 +70,7 @@ extension Shard where Ports: ~Copyable {
         for id in ids {
             guard let index = partitions.index(of: id) else { continue }
             restore.remove(index)
+            begun.removeAll { $0.partition == id }
             partitions[index].state = .draining
             drained.append(index)
         }
@@ -118,6 +119,8 @@ extension Shard where Ports: ~Copyable {
             checkpoint.failTransaction()
         }
         restore.remove(index)
+        let id = partitions[index].id
+        begun.removeAll { $0.partition == id }
         // Records in the producer's queue would be stored after the next owner's, and old changes and outputs would
         // count as the latest. The purge also takes back everything else in the queue, and may fail the producer if a
         // batch is being sent.

@@ -31,6 +31,21 @@ struct ShardRebalanceTests {
         expect(other.callsOfTurn().told, is: [])
     }
 
+    @Test("A partition that is taken away as its offset arrives is not read", arguments: [false, true])
+    func takenAtOnce(isLost: Bool) {
+        let shard = Shard()
+        shard.ports.events = [.assigned(partitions)]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.commit(7)]), isLost ? .lost(partitions) : .revoked(partitions)]
+        let calls = shard.callsOfTurn() + shard.callsOfTurn()
+        #expect(calls.contains(.giveBack(partitions)))
+        #expect(!calls.contains { if case .read = $0 { true } else { false } })
+        #expect(!calls.told.contains(.reading(partitions)))
+        shard.begin(at: 7)
+        shard.deliver()
+        expect(shard.published(), is: [7])
+    }
+
     @Test("A revoked partition is finished and committed before it is given back")
     func drained() {
         let shard = Shard()

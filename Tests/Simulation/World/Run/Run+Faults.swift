@@ -233,6 +233,39 @@ extension Run {
         }
     }
 
+    /// Waits until no partition will move, and all are restored: a shard asks again after 15 s without an answer.
+    private func isGroupCalm() -> Bool {
+        for _ in 0..<3 {
+            let generation = cluster.group.generation
+            run(for: .seconds(40)) { false }
+            let areMembers = instances.allSatisfy { instance in
+                instance.hosts.count == instance.shards
+                    && instance.hosts.allSatisfy { cluster.group.hasMember($0.ports.membership?.id) }
+            }
+            if areMembers, cluster.group.state == .stable, cluster.group.generation == generation { return true }
+        }
+        return false
+    }
+
+    /// Cuts the changelogs that these events will write to: their owners notice it by that.
+    func cutChangelogs(of late: [SimulatedEvent]) {
+        guard isGroupCalm() else { return }
+        var cuts = Dice(seed: scenario.seed ^ 0xc07)
+        for log in cluster.logs[Topics.changelog] {
+            let isWritten = late.contains {
+                $0.partition == log.partition && $0.isCounted && $0.behaviour == .immediate
+            }
+            let offset = log.border(before: cuts.pick([1, 3, 10, 30]))
+            // Nothing tells a log that has lost all of its records from a recreated one.
+            guard isWritten, let first = log.read(from: 0, limit: 1).records.first, first.offset < offset else {
+                continue
+            }
+            timeline.history.tell(timeline.now, log.identity, "loses what comes from \(offset) on")
+            verdict.losesCounts(log, from: offset)
+            log.cut(from: offset)
+        }
+    }
+
     // MARK: The end of all faults
 
     func heal() {
