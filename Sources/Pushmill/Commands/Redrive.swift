@@ -17,7 +17,7 @@ extension Command {
 
             A journal file records what was sent and acknowledged, so the command may be
             repeated. After an interruption or a crash it first looks in the input topic for
-            the letters that were being sent, and sends none of them twice.
+            the letters that were being sent, and does not send again what it finds there.
             """,
         options: [
             .config, .reason, .since, .until, .letterKey, .maximalAttempts, .journal, .dryRun, .send,
