@@ -155,10 +155,12 @@ extension EndToEnd {
                 try await Self.wait(for: ["*", "o0", "o2"], in: source.state)
                 #expect(!follower.isReady(TopicPartition("in", 0), for: 0))
                 expect(follower.reason?.word, is: "contacts-not-restored")
+                #expect(follower.failing > .zero)
                 source.brokers.mock?.setLeader(of: place, broker: 1)
                 try await log.wait(for: "contacts restored")
                 try expect(Self.owners(in: source.state), is: ["*", "o0", "o1", "o2"])
                 #expect(follower.isReady(TopicPartition("in", 0), for: 0) && follower.reason == nil)
+                try await Self.wait(until: "the topic is followed again") { follower.failing == .zero }
             } catch {
                 Issue.record("\(error)\n\(log.messages.joined(separator: "\n"))")
             }
@@ -202,9 +204,13 @@ extension EndToEnd {
 
         /// Returns when exactly these owners have contacts in the state.
         private static func wait(for owners: [String], in path: String) async throws {
+            try await wait(until: "contacts of \(owners)") { try Self.owners(in: path) == owners }
+        }
+
+        private static func wait(until what: String, _ isMet: () throws -> Bool) async throws {
             let end = ContinuousClock.now + .seconds(30)
-            while try Self.owners(in: path) != owners {
-                guard end > .now else { throw Overdue(what: "contacts of \(owners)", limit: .seconds(30)) }
+            while try !isMet() {
+                guard end > .now else { throw Overdue(what: what, limit: .seconds(30)) }
                 try await Task.sleep(for: .milliseconds(5))
             }
         }

@@ -24,6 +24,8 @@ package final class ContactFollower: Sendable {
         var isEnding = false
         var read = 0
         var total = 0
+        /// When the thread first failed to follow the topic; nil while it follows it.
+        var failedSince: Instant?
 
         var needed: Set<Int32> { Set(users.map(\.partition.partition)) }
     }
@@ -103,6 +105,18 @@ package final class ContactFollower: Sendable {
     func begin(total: Int) { state.withLock { ($0.read, $0.total) = (0, total) } }
 
     func add(_ count: Int) { state.withLock { $0.read += count } }
+
+    /// A partition was not read, or what was read of it not kept.
+    func fail() { state.withLock { $0.failedSince = $0.failedSince ?? TimeSource.system.now } }
+
+    /// No partition has failed since the look before this one.
+    func succeed() { state.withLock { $0.failedSince = nil } }
+
+    /// For how long names have been as they were; zero while the thread follows the topic.
+    package var failing: Duration {
+        guard let since = state.withLock(\.failedSince) else { return .zero }
+        return .nanoseconds(TimeSource.system.now.nanoseconds(since: since))
+    }
 
     /// The records read, and an upper bound of their total: compaction leaves gaps.
     var records: (read: Int, total: Int) { state.withLock { ($0.read, $0.total) } }

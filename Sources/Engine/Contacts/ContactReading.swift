@@ -86,6 +86,7 @@ struct ContactReading {
     }
 
     private func tell(_ error: any Error) {
+        follower.fail()
         log.error(
             "cannot read contacts from their topic, trying again", [.contacts, .topic(topic), .error(error)])
     }
@@ -208,14 +209,19 @@ struct ContactReading {
         try reader.read(from: positions)
         followed.comparisons = comparisons
         isLookDue = false
-        if !unknown.isEmpty { nextAsking = TimeSource.system.now + Self.asksEvery }
+        if !unknown.isEmpty {
+            follower.fail()
+            nextAsking = TimeSource.system.now + Self.asksEvery
+        }
         guard isChanged else { return }
         isChanged = false
         follower.begin(total: Int(total))
         tellServed()
         begin = TimeSource.system.now
         nextTelling = begin + Self.tellsEvery
-        nextLook = begin + followed.looksEvery(ofTopic: count)
+        // After a failure the first look tells whether it is over.
+        let isRetry = follower.failing > .zero && unknown.isEmpty
+        nextLook = begin + (isRetry ? Self.asksEvery : followed.looksEvery(ofTopic: count))
         log.info(
             "following the contacts topic",
             [.contacts, .topic(topic), .partitions(positions.map(\.partition).summary), .count(Int(total))])
@@ -368,6 +374,7 @@ struct ContactReading {
         nextLook = now + followed.looksEvery(ofTopic: count)
         try discardStale(&contacts)
         let seen = followed.whole.subtracting(unknown.map(\.partition)).subtracting(failed)
+        if failed.isEmpty, unknown.isEmpty { follower.succeed() }
         failed = []
         try contacts.see(seen, now: SystemTime.milliseconds)
         if try reader.partitionCount(of: topic, milliseconds: Self.patience) != count { isChanged = true }

@@ -61,6 +61,9 @@ extension MetricDescription {
     package static let restoreLeft = MetricDescription(
         .gauge, "pushmill_restore_left_records",
         "Badge changelog records left to restore, an upper bound.")
+    package static let contactsFailing = MetricDescription(
+        .gauge, "pushmill_contacts_failing_seconds",
+        "For how long the contacts topic could not be followed; 0 while it is.")
     package static let busy = MetricDescription(
         .counter, "pushmill_shard_busy_seconds_total", "Time that the shard's thread worked rather than waited.",
         labels: [.shard])

@@ -30,6 +30,18 @@ struct ContactFollowerTests {
         #expect(!follower.isRestored)
     }
 
+    @Test("The follower reports for how long its topic could not be followed")
+    func failing() {
+        let follower = follower(isCoPartitioned: false)
+        expect(follower.failing, is: .zero)
+        follower.fail()
+        let first = follower.failing
+        follower.fail()
+        #expect(follower.failing >= first && follower.failing > .zero)
+        follower.succeed()
+        expect(follower.failing, is: .zero)
+    }
+
     @Test("A topic that is not co-partitioned is ready for all partitions or for none")
     func whole() {
         let follower = follower(isCoPartitioned: false)

@@ -10,6 +10,7 @@ extension MetricRegistry {
         measure(.oldestUnfinished) { [.init(2.5, "in", "3")] }
         measure(.paused) { [.init(1, "in", "3")] }
         measure(.restoreLeft) { [.init(0)] }
+        measure(.contactsFailing) { [.init(0)] }
         measure(.busy) { [.init(1.5, "0")] }
         for family: MetricDescription in [.mediaBytes, .mediaLimit, .mediaFree, .mediaRefused] {
             measure(family) { [.init(7, "/media")] }
