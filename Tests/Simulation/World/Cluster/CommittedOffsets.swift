@@ -4,8 +4,8 @@ package import PushmillKafka
 struct CommittedOffsets {
     var stored: [Position] = []
     var pending: [(transaction: Int, positions: [Position])] = []
-    /// Commits of this partition are denied, as if the brokers did not know it or an access list forbade it.
-    var denied: TopicPartition?
+    /// Commits of these partitions are denied, as if the brokers did not know them or an access list forbade it.
+    var denied: Set<TopicPartition> = []
 
     mutating func store(_ positions: [Position]) {
         for position in positions {
@@ -43,7 +43,7 @@ extension GroupCoordinator {
             timeline.note(800, .commitRefused, Int64(member), Int64(generation))
             return .refused(answer)
         }
-        let (taken, refused) = split(positions.filter { $0.partition != offsets.denied })
+        let (taken, refused) = split(positions.filter { !offsets.denied.contains($0.partition) })
         offsets.store(taken)
         for position in taken {
             timeline.note(800, .commit, Int64(position.partition.partition), position.offset, Int64(member))
@@ -64,7 +64,7 @@ extension GroupCoordinator {
             timeline.note(800, .commitRefused, Int64(member), Int64(generation), Int64(transaction))
             return .refused(answer)
         }
-        let (taken, refused) = split(positions.filter { $0.partition != offsets.denied })
+        let (taken, refused) = split(positions.filter { !offsets.denied.contains($0.partition) })
         offsets.pending.append((transaction, taken))
         for position in taken {
             timeline.note(
@@ -114,8 +114,8 @@ extension GroupCoordinator {
 
     /// Denies commits of the partition for this long.
     package func deny(_ partition: TopicPartition, for time: UInt64) {
-        offsets.denied = partition
-        timeline.after(time) { [weak self] in if self?.offsets.denied == partition { self?.offsets.denied = nil } }
+        offsets.denied.insert(partition)
+        timeline.after(time) { [weak self] in _ = self?.offsets.denied.remove(partition) }
     }
 
     /// The group begins with this committed offset in every partition.

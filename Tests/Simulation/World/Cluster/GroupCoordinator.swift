@@ -224,6 +224,12 @@ package final class GroupCoordinator {
         if state == .stable || state == .completing { prepare() }
     }
 
+    /// The group's leader has seen that the input has lost its last partitions, and rejoins.
+    func shrink(by count: Int) {
+        hide(count)
+        grow(by: [])
+    }
+
     private func becomeEmpty() {
         state = .empty
         store()

@@ -1,4 +1,5 @@
 import PushmillEngine
+import PushmillKafka
 
 extension Run {
     func inject(_ fault: Fault) {
@@ -71,6 +72,20 @@ extension Run {
             timeline.after(later) { [unowned self] in
                 for log in addedChangelogs { (log.isLeaderAway, log.awayUntil) = (false, 0) }
             }
+        }
+    }
+
+    func isRemoved(_ partition: TopicPartition) -> Bool {
+        cluster.partitions[0].suffix(scenario.removed).contains(partition)
+    }
+
+    /// Brokers do not know the last partitions any more. The leader of the group learns it soon or, in this run, never.
+    func removePartitions() {
+        for log in cluster.logs[0].suffix(scenario.removed) { (log.isLeaderAway, log.awayUntil) = (true, .max) }
+        cluster.group.offsets.denied.formUnion(cluster.partitions[0].suffix(scenario.removed))
+        guard timeline.dice.chance(500) else { return }
+        timeline.after(timeline.dice.between(0...UInt64.seconds(5))) { [unowned self] in
+            cluster.group.shrink(by: scenario.removed)
         }
     }
 

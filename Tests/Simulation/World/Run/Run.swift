@@ -112,7 +112,7 @@ package final class Run {
         if scenario.sequel == .cutCounts { cutChangelogs(of: Array(scenario.events[early...])) }
         let isNone = scenario.sequel == .none || scenario.sequel == .cutCounts
         // What was done beyond a hanging event may lie beyond the end of a log that lost it, and stays committed.
-        let begun = isNone ? [] : isForgotten ? cluster.group.partitions : cluster.group.begun
+        let begun = isNone ? [] : isForgotten ? cluster.group.partitions : cluster.group.begun.filter { !isRemoved($0) }
         let marks = (0..<scenario.partitions).map { verdict.mark(Int32($0)) }
         if scenario.sequel == .madeAnew || isReplaced {
             for topic in 0..<scenario.topics {
@@ -120,6 +120,7 @@ package final class Run {
                 if scenario.settings.reset == .earliest { cluster.group.offsets.forget(topic: Topics.names[topic]) }
             }
         }
+        if scenario.removed > 0 { removePartitions() }
         if !isNone { verdict.logsMadeAnew(isReadAgain: isForgotten) }
         var late = Array(early..<scenario.events.count)
         if isForgotten { cluster.group.offsets.stored = [] }

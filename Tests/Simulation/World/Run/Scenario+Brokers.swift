@@ -54,6 +54,20 @@ extension Scenario {
         faults.append((time, .grow(later: dice.pick([0, dice.between(.milliseconds(1)...(.seconds(4)))]))))
     }
 
+    /// The input is recreated with fewer partitions: late events go to those that are left.
+    mutating func removePartitions() {
+        var dice = Dice(seed: seed ^ 0x2e_30fe)
+        guard sequel == .madeAnew, added == 0, dice.chance(400) else { return }
+        let count = dice.between(1...4)
+        let others = events.filter { $0.partition < partitions - count }
+        guard !others.isEmpty else { return }
+        removed = count
+        for index in events.indices.suffix(late) where events[index].partition >= partitions - count {
+            let other = dice.pick(others)
+            (events[index].recipient, events[index].partition) = (other.recipient, other.partition)
+        }
+    }
+
     mutating func cutCounts() {
         var dice = Dice(seed: seed ^ 0xc07_c0075)
         // A cut log is told from a recreated one by the clocks of its writers.

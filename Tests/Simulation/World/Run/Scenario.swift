@@ -63,6 +63,8 @@ package struct Scenario: Sendable {
     package var events: [SimulatedEvent] = []
     /// How many of the partitions are added during the run.
     package var added = 0
+    /// How many of the partitions the recreated input does not have any more.
+    package var removed = 0
     /// When each event is produced; `gaps`: how many offsets the log skips before it.
     package var times: [UInt64] = []
     package var gaps: [Int64] = []
@@ -88,6 +90,7 @@ package struct Scenario: Sendable {
     /// counts as a fault, because it ends its producer.
     package var isCalm: Bool {
         faults.allSatisfy { if case .restart = $0.fault { true } else { false } } && switches.failures == 0
+            && removed == 0
             && !events.contains {
                 $0.behaviour == .refusedByBrokers || $0.mayBeLetter && $0.letterRefuser == .brokers
             }
@@ -219,6 +222,7 @@ package struct Scenario: Sendable {
         guard settings.reset == .earliest else { return }
         var other = Dice(seed: seed ^ 0x5e9_0e1)
         sequel = other.chance(500) ? .replaced : .madeAnew
+        removePartitions()
     }
 
     /// Further faults, drawn from a sequence of their own.
