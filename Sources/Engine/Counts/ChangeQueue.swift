@@ -81,7 +81,9 @@ struct ChangeQueue {
     }
 
     /// The changelog has stored nothing for so long that nothing else waits for this partition's changes.
-    func isLate(_ now: Instant) -> Bool { unstored > 0 && now > waitsSince.advanced(nanoseconds: Self.patience) }
+    func isLate(_ now: Instant, after patience: UInt64 = Self.patience) -> Bool {
+        unstored > 0 && now > waitsSince.advanced(nanoseconds: patience)
+    }
 
     /// When the next change may be published; nil if there is none, or if a report must come first.
     var due: Instant? {

@@ -25,6 +25,8 @@ package struct ShardFigures: Sendable {
         package let isRestoring: Bool
         /// It has waited long to be read, and not for a restore.
         package let isUnserved: Bool
+        /// The changelog has taken none of its counts for long, whatever it takes of other partitions.
+        let isUncounted: Bool
 
         private static let patience = Duration.seconds(15)
 
@@ -43,6 +45,7 @@ package struct ShardFigures: Sendable {
             let isOverdue = now >= partition.beganAt + Self.patience
             isRestoring = partition.state == .restoring || counts && isAsking && !isOverdue
             isUnserved = isAsking && isOverdue
+            isUncounted = partition.changes.isLate(now, after: KafkaPorts.answerPatience)
         }
     }
 

@@ -111,11 +111,17 @@ package final class ShardThreads: Sendable {
         if figures.contains(where: { !$0.isInitialized }) {
             reasons.append(("no-transactions", "the transactional id has not been taken over yet"))
         }
+        let uncounted = figures.reduce(0) { $0 + $1.partitions.count { $0.isUncounted } }
         if figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
             let known = figures.lazy.compactMap(\.refusal).first
             let sentence =
                 known.map { "nothing is committed: \($0)" }
                 ?? "the brokers do not acknowledge outputs or dead letters, or the group has not confirmed this member"
+            reasons.append(("cannot-publish", sentence))
+        } else if uncounted > 0 {
+            let sentence =
+                "the badge changelog takes no counts of \(uncounted) partitions, and nothing of them is committed: it "
+                + "needs as many partitions as the input, each with a leader"
             reasons.append(("cannot-publish", sentence))
         }
         if let contacts { reasons.append(contacts) }

@@ -268,6 +268,43 @@ struct ReadinessTests {
         expect(told.map(\.sentence), is: ["nothing is committed: badges: still not"])
     }
 
+    @Test("A partition whose counts the changelog does not take is told, though it takes those of another")
+    func uncounted() {
+        let shard = ScriptedShard.counting()
+        shard.begin(0..<2)
+        func told() -> [(word: String, sentence: String)] {
+            var figures = shard.figures
+            figures.hasJoined = true
+            return ShardThreads.reasons(isEnding: false, [figures], contacts: nil, counts: true)
+        }
+        var unreported: [UInt64] = []
+        var offset: Int64 = 0
+        func report(_ tag: UInt64) -> OutputReport<ScriptedPorts.Output> {
+            offset += 1
+            return OutputReport(tag: tag, offset: offset)
+        }
+        // Of the second partition, nothing is reported.
+        shard.deliver(of: 1)
+        for second in 0..<5 {
+            expect(told().map(\.word), is: [], "after \(second) s")
+            shard.deliver(of: 0)
+            shard.turn()
+            shard.acknowledge()
+            shard.turn()
+            shard.turn(after: .milliseconds(20))
+            for change in shard.ports.takeSentChanges() {
+                let isSecond = EntryTable.change(ofTag: change.tag)?.partition == 1
+                if isSecond { unreported.append(change.tag) } else { shard.ports.reports.append(report(change.tag)) }
+            }
+            shard.turn(after: .seconds(1))
+        }
+        expect(told().map(\.word), is: ["cannot-publish"])
+        #expect(told().first?.sentence.contains("takes no counts of 1 partitions") == true)
+        shard.ports.reports = unreported.map { report($0) }
+        shard.turn()
+        expect(told().map(\.word), is: [])
+    }
+
     @Test("The reason says how many partitions wait for counts, and how many records are left")
     func restoring() {
         let shard = ScriptedShard { $0.counts = true }
