@@ -61,6 +61,8 @@ struct PartitionReading {
     private let partition: TopicPartition
     private let offsets: Range<Int64>
     private var isOver: Bool
+    /// The partition may not be read. librdkafka reports it once.
+    private var refusal: KafkaError?
 
     init(_ reader: PartitionReader, _ partition: TopicPartition, _ offsets: Range<Int64>) throws(ReplayError) {
         self.reader = reader
@@ -83,6 +85,7 @@ struct PartitionReading {
             if isEnding() { return true }
             let batch = reader.poll(milliseconds: Self.milliseconds, limit: min(limit, Self.mostRecords))
             lastError = batch.errors.last?.error ?? lastError
+            refusal = batch.errors.first(where: \.error.isForbidden)?.error ?? refusal
             for record in batch.records {
                 if offsets.contains(record.offset) { body(record) }
                 if record.offset >= offsets.upperBound - 1 { isOver = true }
@@ -93,6 +96,7 @@ struct PartitionReading {
                 throw .kafka(doing: "reading \(partition), whose records have been deleted", error)
             }
             if isOver || !batch.records.isEmpty { return true }
+            if let refusal { throw .kafka(doing: "reading \(partition)", refusal) }
         }
         if isOver { return false }
         throw .kafka(doing: "reading \(partition)", lastError ?? KafkaError("no broker returned a record"))

@@ -64,7 +64,9 @@ package final class RecordSender {
         answers += 1
         guard sent.indices.contains(number) else { return }
         guard let error else { return sent[number].answer = .acknowledged }
-        let problem = ReplayError.kafka(doing: "sending \(sent[number].name)", error)
+        // A producer that has failed returns what it has: why it failed says more.
+        let cause = error.blamesRecord ? error : producer.fatalError ?? error
+        let problem = ReplayError.kafka(doing: "sending \(sent[number].name)", cause)
         if error.blamesRecord {
             sent[number].answer = .refused
             refusal = refusal ?? problem

@@ -90,6 +90,8 @@ extension ReplayError: CustomStringConvertible {
         case .file(let failure), .unwritten(let failure): "\(failure)"
         case .kafka(let doing, let error) where error.isUnknownTopic:
             "\(doing): \(error): create it, or correct its name"
+        case .kafka(let doing, let error) where error.isForbidden:
+            "\(doing): \(error): correct the access list"
         case .kafka(let doing, let error): "\(doing): \(error)"
         case .index(let error): "\(error)"
         }

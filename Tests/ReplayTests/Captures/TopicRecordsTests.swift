@@ -245,6 +245,14 @@ struct TopicRecordsTests {
         #expect(count == 0 && asked > 3)
     }
 
+    @Test("A topic that may not be read is reported at once, with what to do")
+    func forbidden() async throws {
+        broker.cluster.failRequests(.fetch, with: [29])
+        let error = await #expect(throws: ReplayError.self) { try await broker.read(range()) }
+        let text = try #require(error?.description)
+        #expect(text.hasPrefix("reading events/0: ") && text.hasSuffix("_FAILED): correct the access list"))
+    }
+
     @Test("kcat's lines read like our own, and a binary value survives both")
     func kcat() async throws {
         var binary = RecordEnvelope(nil, partition: 1, headers: [("a", "b"), ("c", "")], timestamp: start)

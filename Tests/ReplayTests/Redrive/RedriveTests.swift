@@ -346,6 +346,15 @@ struct RedriveTests {
         try await expect(redrive(), is: [.done: 501, .sent: 1])
     }
 
+    @Test("If brokers refuse the producer, the error is theirs, not that of the returned letters")
+    func refusedProducer() async throws {
+        try broker.publish([letter([1])], to: "dead")
+        broker.cluster.failRequests(.initProducerID, with: [31])
+        let error = await #expect(throws: ReplayError.self) { try await redrive() }
+        expect(error?.description.contains("CLUSTER_AUTHORIZATION_FAILED"), is: true)
+        try await expect(redrive(), is: [.sent: 1])
+    }
+
     @Test("Letters are retried up to a limit, and those that cannot go back are classified")
     func fates() async throws {
         let letters = [
