@@ -250,6 +250,20 @@ struct OutputProducerTests {
         #expect(try member.leave())
     }
 
+    @Test("The reason of a failed transaction names the topic that may not be written to")
+    func refusedTopic() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let output = try Output(cluster, [("transactional.id", "x")])
+        expect(output.producer.transact(.initialize, milliseconds: 10_000), is: .done)
+        expect(output.producer.transact(.begin, milliseconds: 0), is: .done)
+        cluster.failRequests(.addPartitionsToTransaction, with: [29])
+        try output.publish(0..<1)
+        try output.until { $0.returned.count == 1 }
+        let reason = try #require(output.producer.takeTransactionFailure())
+        #expect(reason.contains(#"partition "t" [0]"#) && reason.contains("Topic authorization failed"))
+    }
+
     @Test("Adding offsets fails as `notAMember` if the group refuses the member", arguments: [22, 25, 82])
     func notAMember(code: Int32) throws {
         let cluster = try MockCluster()

@@ -8,9 +8,15 @@ extension KafkaPorts {
         var news = news
         switch news {
         case .transactionAborted(let reason):
+            let failure = producer.takeTransactionFailure()
+            // A new producer does not know why the one before it was refused.
+            let known = refusal.flatMap { $0.isCurrent(now) ? $0.reason : nil }
+            refusal = Refusal(failure ?? known ?? reason, now, after: refusal)
+            news = .transactionAborted(reason: failure ?? reason)
+        case .producerReplaced(let reason) where settings.shard.isTransactional:
             let reason = producer.takeTransactionFailure() ?? reason
             refusal = Refusal(reason, now, after: refusal)
-            news = .transactionAborted(reason: reason)
+            news = .producerReplaced(reason: reason)
         case .changelogRefused(let reason):
             refusal = Refusal("\(settings.changelog ?? ""): \(reason)", now, after: refusal)
         default: break

@@ -181,8 +181,8 @@ extension KafkaPorts {
 
 /// Why nothing is committed: the changelog takes no counts, or each transaction fails.
 struct Refusal {
-    /// What fails is tried again within that time.
-    private static let patience = Duration.seconds(10)
+    /// What fails is tried again within that time, also if a producer has to be replaced for it.
+    private static let patience = Duration.seconds(20)
 
     let since: Instant
     private let last: Instant

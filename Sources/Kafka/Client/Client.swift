@@ -137,7 +137,9 @@ private func onLog(
 ) {
     guard let client, let facility, let message, let sinks = ClientSinks.from(rd_kafka_opaque(client)) else { return }
     let (kind, text) = (String(cString: facility), String(cString: message))
-    if kind == "TXNERR" { sinks.transactionFailure.withLock { $0 = $0 ?? text } }
+    // A partition that is refused is named here only; the others of its request were not attempted.
+    let isRefusal = kind == "ADDPARTS" && !text.hasSuffix("Operation not attempted")
+    if kind == "TXNERR" || isRefusal { sinks.transactionFailure.withLock { $0 = $0 ?? text } }
     sinks.log(level, kind, text)
 }
 

@@ -258,10 +258,10 @@ struct ReadinessTests {
     func refusal() {
         let begun = Instant.past + .seconds(60)
         var refusal = Refusal("badges: not allowed", begun, after: nil)
-        refusal = Refusal("badges: still not", begun + .seconds(9), after: refusal)
+        refusal = Refusal("badges: still not", begun + .seconds(19), after: refusal)
         expect(refusal.since, is: begun)
-        #expect(refusal.isCurrent(begun + .seconds(18)) && !refusal.isCurrent(begun + .seconds(19)))
-        expect(Refusal("badges: again", begun + .seconds(19), after: refusal).since, is: begun + .seconds(19))
+        #expect(refusal.isCurrent(begun + .seconds(38)) && !refusal.isCurrent(begun + .seconds(39)))
+        expect(Refusal("badges: again", begun + .seconds(39), after: refusal).since, is: begun + .seconds(39))
         var figures = ShardFigures()
         (figures.hasJoined, figures.isAnswered, figures.refusal) = (true, false, refusal.reason)
         let told = ShardThreads.reasons(isEnding: false, [figures], contacts: nil, counts: true)
