@@ -66,6 +66,7 @@ extension Shard where Ports: ~Copyable {
         case .running:
             ports.tell(.ending(inFlight: entries.count))
             ending.begin(now)
+            replacementDue = min(replacementDue, now)
         case .finishing, .answering, .committing, .joining:
             ending.hurry(now)
             leave()

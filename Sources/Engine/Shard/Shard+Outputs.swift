@@ -82,7 +82,7 @@ extension Shard where Ports: ~Copyable {
         }
         guard let entry = entries.index(ofTag: report.tag), entries[entry].isUnanswered else { return }
         entries[entry].isUnanswered = false
-        if report.failure == nil { replacements = 0 }
+        if report.failure == nil, !settings.isTransactional { replacements.producerWorked() }
         let index = entries[entry].partition
         // If earlier outputs of its key may have been given up, an output that comes back is void: it would overtake
         // them. With transactions it fails the transaction that holds its offset.

@@ -66,6 +66,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func revoked(_ ids: [TopicPartition]) {
         ports.tell(.revoked(ids))
+        replacementDue = min(replacementDue, now)
         var drained: [Int32] = []
         for id in ids {
             guard let index = partitions.index(of: id) else { continue }

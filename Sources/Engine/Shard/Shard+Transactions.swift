@@ -15,6 +15,7 @@ extension Shard where Ports: ~Copyable {
         case (.begin, .done): window.transactionBegan()
         case (.commit, .done):
             window.transactionCommitted(now: now)
+            replacements.producerWorked()
             // Without offsets the group has not confirmed that this shard owns the partitions.
             let isMember = !marks.isEmpty
             acceptMarks { _ in true }
@@ -97,8 +98,6 @@ extension Shard where Ports: ~Copyable {
         entries[entry].state = .published
     }
 
-    private static var quickReplacements: Int { 20 }
-
     /// A producer that has failed for good is replaced once everything it published is answered.
     mutating func replaceProducerIfFailed() {
         if !isReplacingProducer, ports.hasProducerFailed {
@@ -129,12 +128,10 @@ extension Shard where Ports: ~Copyable {
         for index in partitions.indices { partitions[index].changesUnanswered = 0 }
     }
 
-    /// Each refused record fails a producer. If this many in a row have stored nothing, a record is not the cause.
     mutating func beginReplacement() {
         guard !isReplacingProducer else { return }
         isReplacingProducer = true
-        if replacements >= Self.quickReplacements { nextReplacement = now + .seconds(1) }
-        replacements += 1
+        replacementDue = replacements.next(now)
     }
 
     /// Does nothing unless the producer has failed.
@@ -146,6 +143,7 @@ extension Shard where Ports: ~Copyable {
             nextReplacement = now + .milliseconds(20)
             return
         }
+        guard now >= replacementDue else { return }
         let works = ports.replaceProducer()
         checkpoint.replaced(works, now: now)
         guard works else {
@@ -158,5 +156,37 @@ extension Shard where Ports: ~Copyable {
             ports.tell(.transactionAborted(reason: "its producer has failed"))
         }
         restoreAll()
+    }
+}
+
+/// When producers that have failed are replaced: the first at once, the next after a pause that grows while none works
+/// for longer. So a producer that is not allowed to publish, or two that take each other's transactional ID, do not keep
+/// brokers busy.
+struct Replacements {
+    private static let pauses = (first: Duration.milliseconds(250), longest: Duration.seconds(10))
+
+    private let isTransactional: Bool
+    /// How many producers in a row are replaced at once. At least once each refused record fails a producer: only if
+    /// many in a row have stored nothing, a record is not the cause. In a transaction it fails only that.
+    private var quick: Int { isTransactional ? 1 : 20 }
+    private var count = 0
+    private var pause = Duration.zero
+    /// When the current producer was due.
+    private var begun = Instant.past
+    private var hasWorked = true
+
+    init(isTransactional: Bool) { self.isTransactional = isTransactional }
+
+    /// The current producer has stored an output or, with transactions, has committed.
+    mutating func producerWorked() { hasWorked = true }
+
+    /// The time for the next producer.
+    mutating func next(_ now: Instant) -> Instant {
+        // Of two that take each other's ID, each works while the other pauses, and for a moment more.
+        let isProven = hasWorked && (!isTransactional || now >= begun + pause * 4 + .seconds(2))
+        if isProven { (count, pause) = (0, .zero) }
+        if count >= quick { pause = min(max(pause * 2, Self.pauses.first), Self.pauses.longest) }
+        (count, hasWorked, begun) = (count + 1, false, now + pause)
+        return begun
     }
 }

@@ -66,8 +66,9 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var poisonRecords: [RefusedRecord: Poison] = [:]
     var isReplacingProducer = false
     var nextReplacement = Instant.past
-    /// How many producers were replaced since an output was last acknowledged.
-    var replacements = 0
+    /// The next producer is created no earlier, unless the group wants partitions back or the process ends.
+    var replacementDue = Instant.past
+    var replacements: Replacements
 
     // Checkpoints.
     var checkpoint: Checkpoint
@@ -123,6 +124,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         entries = EntryTable(capacity: max(1, settings.maxInFlight))
         window = OutputWindow(most: max(1, settings.maxInFlight))
         messages = Array(repeating: nil, count: max(1, settings.maxInFlight) + 1)
+        replacements = Replacements(isTransactional: settings.isTransactional)
         checkpoint = Checkpoint(isTransactional: settings.isTransactional, interval: settings.checkpointInterval)
         ending = Ending(grace: settings.shutdownGrace)
     }
@@ -184,7 +186,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         if changesUnstored + doneSinceMarks + doneInMarks > 0, !hasRoom { next = min(next, now + .milliseconds(250)) }
         // A thread that makes no turn for half a session timeout counts as having been away.
         if !servesNothing { next = min(next, now + settings.sessionTimeout / 4) }
-        if isReplacingProducer { next = min(next, nextReplacement) }
+        if isReplacingProducer { next = min(next, max(nextReplacement, replacementDue)) }
         if confirmation != nil { next = min(next, nextConfirmation) }
         if !restore.isIdle { next = min(next, restore.mayHaveMore ? now : now + Self.restoringPause) }
         return min(next, partitionsDue)

@@ -10,23 +10,66 @@ struct ShardProducerTests {
     private typealias Shard = ScriptedShard
     private let partition = ScriptedShard.partition()
 
-    @Test("After 20 producers in a row that stored nothing, a second passes before each of the next")
+    private func pauses(_ shard: Shard, _ count: Int) -> [Int] {
+        (0..<count).map { _ in
+            shard.ports.hasProducerFailed = true
+            var calls = shard.callsOfTurn()
+            for pause in [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 10_000] {
+                if calls.contains(.replaceProducer) { return pause }
+                let next = [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000].first { $0 > pause } ?? pause
+                calls = shard.callsOfTurn(after: .milliseconds(next - pause - 1))
+                if calls.contains(.replaceProducer) { return -1 }
+                calls = shard.callsOfTurn(after: .milliseconds(1))
+            }
+            return -1
+        }
+    }
+
+    @Test("Producers in a row that commit nothing are replaced after longer and longer pauses, up to ten seconds")
     func replacedSlowly() {
         let shard = Shard.transactional()
         shard.begin()
-        func isReplaced(after time: Duration = .zero) -> Bool {
-            shard.callsOfTurn(after: time).contains(.replaceProducer)
+        expect(pauses(shard, 9), is: [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000])
+    }
+
+    @Test("At least once, where each refused record fails a producer, the first 20 in a row are replaced at once")
+    func replacedQuickly() {
+        let shard = Shard()
+        shard.begin()
+        expect(pauses(shard, 22), is: Array(repeating: 0, count: 20) + [250, 500])
+        shard.deliver()
+        shard.turn()
+        shard.turn(after: .seconds(1))
+        shard.acknowledge()
+        shard.turn()
+        expect(pauses(shard, 2), is: [0, 0])
+    }
+
+    @Test("A rebalance or a shutdown does not wait for the pause", arguments: [false, true])
+    func hurried(isEnding: Bool) {
+        let shard = Shard.transactional()
+        shard.begin()
+        _ = pauses(shard, 5)
+        shard.ports.hasProducerFailed = true
+        #expect(!shard.callsOfTurn().contains(.replaceProducer))
+        if isEnding { shard.ports.terminations = 1 } else { shard.ports.events = [.revoked([partition])] }
+        #expect(shard.callsOfTurn().contains(.replaceProducer))
+    }
+
+    @Test(
+        "Two producers that take each other's ID calm down, though both commit; one that works for long starts over",
+        arguments: [(1, 400, [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]), (4, 2_000, [0, 0, 0, 0])])
+    func fenced(worksFor pauses: Int, and milliseconds: Int, expected: [Int]) {
+        var replacements = Replacements(isTransactional: true)
+        var now = Instant.past + .seconds(100)
+        let seen = expected.map { _ in
+            let due = replacements.next(now)
+            let pause = due.nanoseconds(since: now)
+            replacements.producerWorked()
+            now = due + .nanoseconds(Int64(pause)) * pauses + .milliseconds(milliseconds)
+            return Int(pause / 1_000_000)
         }
-        for _ in 0..<20 {
-            shard.ports.hasProducerFailed = true
-            expect(isReplaced(), is: true)
-        }
-        for _ in 0..<2 {
-            shard.ports.hasProducerFailed = true
-            expect(isReplaced(), is: false)
-            expect(isReplaced(after: .milliseconds(999)), is: false)
-            expect(isReplaced(after: .milliseconds(1)), is: true)
-        }
+        expect(seen, is: expected)
     }
 
     @Test(
