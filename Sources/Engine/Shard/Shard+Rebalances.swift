@@ -45,6 +45,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func assigned(_ ids: [TopicPartition]) {
         ports.tell(.assigned(ids))
         ports.acceptAssignment()
+        if !ids.isEmpty { replacementDue = min(replacementDue, now) }
         for id in ids where partitions.index(of: id) == nil {
             _ = partitions.insert(id, topic: ports.number(ofTopic: id.topic), now: now)
         }

@@ -66,7 +66,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var poisonRecords: [RefusedRecord: Poison] = [:]
     var isReplacingProducer = false
     var nextReplacement = Instant.past
-    /// The next producer is created no earlier, unless the group wants partitions back or the process ends.
+    /// The next producer is created no earlier, unless partitions come or go, or the process ends.
     var replacementDue = Instant.past
     var replacements: Replacements
 

@@ -45,14 +45,18 @@ struct ShardProducerTests {
         expect(pauses(shard, 2), is: [0, 0])
     }
 
-    @Test("A rebalance or a shutdown does not wait for the pause", arguments: [false, true])
-    func hurried(isEnding: Bool) {
+    @Test(
+        "A rebalance or a shutdown does not wait for the pause",
+        arguments: [.revoked([ScriptedShard.partition()]), .assigned([ScriptedShard.partition(1)]), nil]
+            as [ConsumerEvent?])
+    func hurried(by event: ConsumerEvent?) {
         let shard = Shard.transactional()
         shard.begin()
         _ = pauses(shard, 5)
         shard.ports.hasProducerFailed = true
+        shard.ports.events = [.assigned([])]
         #expect(!shard.callsOfTurn().contains(.replaceProducer))
-        if isEnding { shard.ports.terminations = 1 } else { shard.ports.events = [.revoked([partition])] }
+        if let event { shard.ports.events = [event] } else { shard.ports.terminations = 1 }
         #expect(shard.callsOfTurn().contains(.replaceProducer))
     }
 
