@@ -17,6 +17,8 @@ struct StatisticsTests {
         expect(producer.statistics.latest?.roundTrips.map(\.broker), is: [1])
         expect(producer.statistics.latest?.roundTrips.allSatisfy { $0.seconds > 0 && $0.seconds < 5 }, is: true)
 
+        expect(producer.statistics.latest?.partitions.count, is: 0, "nothing reads them")
+
         let member = try Member(peer.cluster, group: "g", [("statistics.interval.ms", "50")])
         let consumer = member.consumer
         func partition() -> ClientStatistics.Partition? {
@@ -41,7 +43,7 @@ struct StatisticsTests {
     @Test("Bootstrap addresses, coordinators and records without a partition are left out")
     func selection() throws {
         let text = #"""
-            {"name":"x","msg_cnt":2,"msg_size":60,"brokers":{
+            {"name":"x","type":"consumer","msg_cnt":2,"msg_size":60,"brokers":{
             "h:1/bootstrap":{"nodeid":-1,"source":"configured","state":"UP","rtt":{"avg":9,"cnt":9}},
             "h:1/2":{"nodeid":2,"source":"learned","state":"UP","rtt":{"avg":1500,"cnt":1}},
             "GroupCoordinator":{"nodeid":2,"source":"logical","state":"UP",

@@ -23,7 +23,7 @@ public struct ClientStatistics: Sendable {
         public let seconds: Double
     }
 
-    /// The partitions that the client works with, in no order.
+    /// The partitions that a consumer works with, in no order; none of a producer.
     public let partitions: [Partition]
     /// Brokers that were sent requests in the last interval, in the order of their numbers.
     public let roundTrips: [RoundTrip]
@@ -83,10 +83,22 @@ public struct ClientStatistics: Sendable {
             let partitions: [String: Partition]
         }
 
+        private enum CodingKeys: CodingKey { case type, msg_cnt, msg_size, brokers, topics }
+
         let msg_cnt: Int
         let msg_size: Int
         let brokers: [String: Broker]
         let topics: [String: Topic]
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            msg_cnt = try members.decode(Int.self, forKey: .msg_cnt)
+            msg_size = try members.decode(Int.self, forKey: .msg_size)
+            brokers = try members.decode([String: Broker].self, forKey: .brokers)
+            // Each producer has all partitions of its topics. They are most of the text, and nothing reads them.
+            let isProducer = try members.decode(String.self, forKey: .type) == "producer"
+            topics = isProducer ? [:] : try members.decode([String: Topic].self, forKey: .topics)
+        }
     }
 }
 
