@@ -48,17 +48,23 @@ package final class LocalizeStage: ImmediateStage {
         return catalog.withValue { $0.defaultChoice }
     }
 
-    private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
+    func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
         // A list too long to be served is not cached either: producers choose its length.
         guard wishes.count <= Catalog.longestWishes else { return catalog.withValue { $0.defaultChoice } }
         let known = catalog.withValue { $0.choices[UnsafeRawBufferPointer(wishes)] }
         if let known { return known }
         let asked = catalog.withValue { $0.catalog }
-        let choice = asked.choice(for: wishes)
-        catalog.withValue { current in
-            if current.catalog === asked { current.choices[UnsafeRawBufferPointer(wishes)] = choice }
+        let match = asked.match(for: wishes)
+        return match.key.withUnsafeBytes { key in
+            let shared = catalog.withValue { $0.shared[key] }
+            let choice = shared.flatMap { $0.catalog === asked ? $0 : nil } ?? asked.choice(of: match)
+            catalog.withValue { current in
+                guard current.catalog === asked else { return }
+                current.choices[UnsafeRawBufferPointer(wishes)] = choice
+                current.shared[key] = choice
+            }
+            return choice
         }
-        return choice
     }
 }
 
@@ -69,6 +75,8 @@ package struct CatalogInUse: Sendable {
     lazy var defaultChoice = catalog.defaultChoice
     /// The most recent choices, by the recipient's list of locales.
     var choices = RecentValues<LocaleChoice>(capacity: 4096)
+    /// The same by match: there are far more lists than matches, and a choice takes longer than a match.
+    var shared = RecentValues<LocaleChoice>(capacity: 1024)
 
     package init(_ catalog: Catalog) { self.catalog = catalog }
 }

@@ -30,6 +30,18 @@ struct LocalizeStageTests {
         #"{"aps":{"alert":{\#(alert)},"mutable-content":1}\#(more)}"#
     }
 
+    @Test("Lists with the same match share one choice, and others do not")
+    func shared() {
+        let stage = LocalizeStage(catalog: file, localeSources: [])
+        func choice(_ list: String) -> LocaleChoice { Array(list.utf8).withUnsafeBufferPointer { stage.choose($0) } }
+        let first = choice("de-CH, fr-FR")
+        #expect(choice("de-CH, it-IT;q=0.5") === first)
+        #expect(choice("xx, de_CH") === first)
+        // Their numbers differ, or their texts.
+        #expect(choice("de-DE, fr-FR") !== first)
+        #expect(choice("en-CH, fr-FR") !== first)
+    }
+
     @Test(
         "A localization key is replaced by text in the recipient's language",
         arguments: [
