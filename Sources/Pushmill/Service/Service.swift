@@ -88,7 +88,7 @@ final class Service: Sendable {
             return try Startup.check(&settings, contacts: configuration.contactTopic, log)
         }
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
-        if let contacts { registry.measure(.contactsFailing) { [.init(contacts.failing / .seconds(1))] } }
+        registry.measure(.contactsFailing) { [contacts] in [.init((contacts?.failing ?? .zero) / .seconds(1))] }
         let counts = try wait.run { [settings] () throws(ProgramError) in
             try Self.counts(configuration, settings, cluster: cluster)
         }

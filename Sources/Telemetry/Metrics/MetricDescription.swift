@@ -63,7 +63,7 @@ extension MetricDescription {
         "Badge changelog records left to restore, an upper bound.")
     package static let contactsFailing = MetricDescription(
         .gauge, "pushmill_contacts_failing_seconds",
-        "For how long the contacts topic could not be followed; 0 while it is.")
+        "For how long the contacts topic could not be followed; 0 while it is, or if there is none.")
     package static let busy = MetricDescription(
         .counter, "pushmill_shard_busy_seconds_total", "Time that the shard's thread worked rather than waited.",
         labels: [.shard])
