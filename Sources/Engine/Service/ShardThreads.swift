@@ -128,9 +128,11 @@ package final class ShardThreads: Sendable {
         let waiting = figures.reduce(0) { $0 + $1.restoring }
         if waiting > 0, counts {
             let left = figures.reduce(0) { $0 + $1.restoreLeft }
-            let sentence =
-                "restoring the counts of \(waiting) partitions: at most \(left) changelog records are left"
-            reasons.append(("restoring-counts", sentence))
+            let known =
+                left > 0
+                ? "at most \(left) changelog records are left"
+                : "if this lasts, the badge changelog has fewer partitions than the input, or some without a leader"
+            reasons.append(("restoring-counts", "restoring the counts of \(waiting) partitions: \(known)"))
         }
         let unserved = figures.reduce(0) { $0 + $1.partitions.count { $0.isUnserved } }
         if unserved > 0 {

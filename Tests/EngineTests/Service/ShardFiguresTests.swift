@@ -314,13 +314,13 @@ struct ReadinessTests {
         shard.turn()
         var reading = shard.figures
         reading.hasJoined = true
+        func told() -> [String] {
+            ShardThreads.reasons(isEnding: false, [reading, reading], contacts: nil, counts: true).map(\.sentence)
+        }
         reading.restoreLeft = 40
-        let reasons = ShardThreads.reasons(isEnding: false, [reading, reading], contacts: nil, counts: true)
-        expect(
-            reasons.map(\.sentence),
-            is: [
-                "restoring the counts of 4 partitions: at most 80 changelog records are left"
-            ])
+        expect(told(), is: ["restoring the counts of 4 partitions: at most 80 changelog records are left"])
+        reading.restoreLeft = 0
+        #expect(told().first?.contains("fewer partitions than the input") == true && told().count == 1)
         expect(words([reading], counts: false), is: [])
     }
 }
