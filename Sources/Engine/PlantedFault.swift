@@ -42,6 +42,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case reportsAwaitedForEver
     /// An owner goes on with a changelog that has lost its last records as if it had not.
     case lostCountsUnnoticed
+    /// While commits of one partition are denied, such as of one that is gone, those of the others are lost with them.
+    case deniedCommitRepeated
 
     #if PLANTED_FAULTS
         /// The fault of a run within `$planted.withValue`. Concurrent runs outside have none.

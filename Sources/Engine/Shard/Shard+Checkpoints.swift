@@ -129,7 +129,7 @@ extension Shard where Ports: ~Copyable {
             acceptMarks { !refused.contains($0) }
             ports.tell(.commitFailed(reason: "some partitions were refused"))
         case .denied(let error):
-            commitsSingly = true
+            commitsSingly = !PlantedFault.isPlanted(.deniedCommitRepeated)
             ports.tell(.commitFailed(reason: error.name))
         case .retry(let error):
             nextRecommit = now + Self.recommitDelay

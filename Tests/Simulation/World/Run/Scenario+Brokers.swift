@@ -57,7 +57,7 @@ extension Scenario {
     /// The input is recreated with fewer partitions: late events go to those that are left.
     mutating func removePartitions() {
         var dice = Dice(seed: seed ^ 0x2e_30fe)
-        guard sequel == .madeAnew, added == 0, dice.chance(400) else { return }
+        guard sequel == .madeAnew, added == 0, dice.chance(700) else { return }
         let count = dice.between(1...4)
         let others = events.filter { $0.partition < partitions - count }
         guard !others.isEmpty else { return }
