@@ -32,21 +32,21 @@ extension GroupConsumer {
 
     /// Asks for the group's committed offsets and metadata; answered by `committed`. The answer waits for open
     /// transactions that are going to commit others.
-    package func askCommitted(_ partitions: [TopicPartition]) { commits.ask(partitions) }
+    package func askCommitted(_ partitions: [TopicPartition]) { commits.ask(partitions, answers.post) }
 
     /// Asks which offsets the log holds; answered by `range` as soon as the partition has a leader.
-    package func askRange(_ partition: TopicPartition) { ranges.ask([partition]) }
+    package func askRange(_ partition: TopicPartition) { ranges.ask([partition], answers.post) }
 
     /// Asks which record the log has at an offset; answered by `record` as soon as the partition has a leader. The
     /// partition need not be read.
     package func askRecord(_ position: Position) {
-        lookup.ask(position) { [answers] in answers.post(.record(position, timestamp: $0?.timestamp)) }
+        lookup.ask([position]) { [answers] in answers.post(.record(position, timestamp: $0?.timestamp)) }
     }
 
     /// Reads the record at an offset as soon as the partition has a leader, unless the partition is given back before.
     /// `body` gets the record, lent for the call, on another thread; nil if the log holds none there.
     package func readRecord(at position: Position, _ body: @escaping @Sendable (Record?) -> Void) {
-        lookup.ask(position, body)
+        lookup.ask([position], body)
     }
 }
 

@@ -27,9 +27,9 @@ extension GroupConsumer {
 
     /// Stops reading them. Answers `revoked` or `lost` once all partitions of that event are given back.
     package func giveBack(_ partitions: [TopicPartition]) throws(KafkaError) {
-        commits.forget(partitions)
-        ranges.forget(partitions)
-        lookup.forget(partitions)
+        commits.forget(where: partitions.contains)
+        ranges.forget(where: partitions.contains)
+        lookup.forget { partitions.contains($0.partition) }
         deferredStops.subtract(partitions)
         for partition in partitions { deferredReads[partition] = nil }
         guard let revoked = sinks.group.revoked else { return try stop(partitions) }

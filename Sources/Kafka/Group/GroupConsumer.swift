@@ -18,9 +18,9 @@ package final class GroupConsumer {
     var deferredReads: [TopicPartition: Position] = [:]
     /// Answers that come from other threads.
     let answers: Mailbox<ConsumerEvent>
-    let commits: PartitionQuestions
-    let ranges: PartitionQuestions
-    let lookup: RecordLookup
+    let commits: Questions<TopicPartition, ConsumerEvent>
+    let ranges: Questions<TopicPartition, ConsumerEvent>
+    let lookup: Questions<Position, Record?>
     private(set) var owners: OwnerWatch?
     private let committedOffsets: CommittedOffsets
     private let signal: WakeSignal
@@ -59,11 +59,10 @@ package final class GroupConsumer {
             rd_kafka_conf_set_rebalance_cb(configuration, onGroupRebalance)
             JoinWatch.begin(configuration, sinks)
         }
-        var plain = properties
-        for name in ["group.instance.id", "statistics.interval.ms"] { plain[name] = nil }
+        let plain = ["group.instance.id", "statistics.interval.ms"].reduce(into: properties) { $0[$1] = nil }
         let asker = try asking.client(plain, log)
         let committedOffsets = CommittedOffsets(asker, group: properties["group.id"] ?? "") {
-            [plain] () throws(KafkaError) in
+            () throws(KafkaError) in
             try Client(RD_KAFKA_CONSUMER, plain, log: log)
         }
         let events = try client.consumerQueue()
@@ -77,15 +76,19 @@ package final class GroupConsumer {
         self.signal = signal
         self.committedOffsets = committedOffsets
         answers = Mailbox(signal)
-        commits = PartitionQuestions("pushmill.commits", answers) { partitions, answer in
-            for position in committedOffsets.ask(partitions) { answer(position.partition, .committed([position])) }
-        }
-        ranges = PartitionQuestions("pushmill.ranges", answers) { partitions, answer in
-            asker.ranges(of: partitions) { ranges in
-                for (partition, range) in ranges { answer(partition, .range(partition, range)) }
-            }
-        }
-        lookup = RecordLookup(plain, log: log)
+        commits = Questions(
+            "pushmill.commits",
+            attempt: { partitions, answer in
+                for position in committedOffsets.ask(partitions) { answer(position.partition, .committed([position])) }
+            })
+        ranges = Questions(
+            "pushmill.ranges",
+            attempt: { partitions, answer in
+                asker.ranges(of: partitions) { ranges in
+                    for (partition, range) in ranges { answer(partition, .range(partition, range)) }
+                }
+            })
+        lookup = Questions("pushmill.records", attempt: Questions.records(plain, log: log))
         waker = FetchWaker(client)
         isStatic = properties["group.instance.id"] != nil
         group = properties["group.id"] ?? ""
