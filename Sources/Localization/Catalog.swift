@@ -106,7 +106,7 @@ package final class LocaleChoice: Sendable {
         _ key: UnsafeBufferPointer<UInt8>, _ arguments: UnsafeBufferPointer<FormatArgument>,
         to output: inout FormatOutput
     ) -> Localization {
-        let hash = TableEntries.hash(key)
+        let hash = TableContents.hash(key)
         for index in searches.indices {
             let isRegional = searches[index].isOfItsLanguage
             let result: Localization? = searches[index].table._withUnsafeGuaranteedRef { table in

@@ -11,7 +11,7 @@ package struct CatalogReader {
     private(set) var warnings: [CatalogProblem] = []
     /// Keys that are not to be translated.
     private(set) var untranslated: Set<ArraySlice<UInt8>> = []
-    private var builders: [LocaleName: TableBuilder] = [:]
+    private var contents: [LocaleName: TableContents] = [:]
     private var locales: [String: LocaleName] = [:]
     private var fileCount = 0
 
@@ -55,14 +55,14 @@ package struct CatalogReader {
     /// The tables of all that was read, sorted by locale.
     package mutating func finish(_ folder: String) -> [LocaleTable] {
         var tables: [LocaleTable] = []
-        for (locale, builder) in builders.sorted(by: { $0.key.description < $1.key.description }) {
-            if let table = builder.finish(locale) {
+        for (locale, contents) in contents.sorted(by: { $0.key.description < $1.key.description }) {
+            if let table = LocaleTable(locale, contents) {
                 tables.append(table)
             } else {
                 problems.append(CatalogProblem(file: folder, message: "ICU has no data for \(locale)"))
             }
         }
-        builders = [:]
+        contents = [:]
         return tables
     }
 
@@ -109,7 +109,7 @@ package struct CatalogReader {
     private mutating func add(
         _ template: Template, _ key: SourceString, _ locale: LocaleName, _ source: SourceText
     ) throws(CatalogProblem) {
-        let isAgain = try builders[locale, default: TableBuilder()]
+        let isAgain = try contents[locale, default: TableContents()]
             .add(template, for: key, from: source, number: fileCount, warnings: &warnings)
         if isAgain {
             warnings.append(source.problem(at: key.offset, "the key \"\(key.string)\" occurs twice; the last is used"))

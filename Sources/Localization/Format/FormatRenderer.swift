@@ -9,13 +9,13 @@ extension LocaleTable {
     ) -> Bool {
         var at = Int(program)
         while true {
-            let piece = programs.pieces[at]
+            let piece = contents.programs.pieces[at]
             at += 1
             switch piece.kind {
             case .end:
                 return true
             case .literal:
-                programs.text.withUnsafeBufferPointer { text in
+                contents.programs.text.withUnsafeBufferPointer { text in
                     let start = Int(piece.start)
                     output.append(UnsafeBufferPointer(rebasing: text[start..<start + Int(piece.count)]))
                 }
@@ -44,11 +44,11 @@ extension LocaleTable {
 
     /// A form for zero serves 0 in every language. A missing form, or an argument that is no number, means `other`.
     private func form(for number: FormatNumber?, from start: Int) -> UInt32 {
-        let other = programs.choices[start + Int(PluralCategory.other.rawValue)]
+        let other = contents.programs.choices[start + Int(PluralCategory.other.rawValue)]
         guard let number else { return other }
-        let zero = programs.choices[start + Int(PluralCategory.zero.rawValue)]
+        let zero = contents.programs.choices[start + Int(PluralCategory.zero.rawValue)]
         if zero != FormatPrograms.absent, number.value == 0 { return zero }
-        let form = programs.choices[start + Int(rules.category(of: number).rawValue)]
+        let form = contents.programs.choices[start + Int(rules.category(of: number).rawValue)]
         return form != FormatPrograms.absent ? form : other
     }
 
