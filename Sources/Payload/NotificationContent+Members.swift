@@ -70,13 +70,7 @@ extension NotificationContent {
     }
 
     @discardableResult
-    public mutating func set(_ text: Span<UInt8>, at pointer: JSONPointer) -> Bool {
-        guard let alertText = pointer.alertText else {
-            return text.withUnsafeBufferPointer { text in document.set(at: pointer) { $0.append(text) } }
-        }
-        setText(alertText, to: text)
-        return true
-    }
+    public mutating func set(_ text: Span<UInt8>, at pointer: JSONPointer) -> Bool { set(text, at: pointer, []) }
 
     /// False also for a text of the alert.
     @discardableResult
@@ -141,17 +135,7 @@ extension NotificationContent {
     /// Sets a text, as `set(_:at:)` does, and marks it as decrypted.
     @discardableResult
     public mutating func setDecrypted(_ text: Span<UInt8>, at pointer: JSONPointer) -> Bool {
-        guard let alertText = pointer.alertText else {
-            return text.withUnsafeBufferPointer { text in
-                document.set(at: pointer) { document in
-                    let node = document.append(text)
-                    document.markAppended(node, .decrypted)
-                    return node
-                }
-            }
-        }
-        set(alertText, to: text, .decrypted)
-        return true
+        set(text, at: pointer, .decrypted)
     }
 
     /// Sets a text that is known to be UTF-8, and marks it as decrypted.
@@ -177,6 +161,20 @@ extension NotificationContent {
     /// True for a text set by `setLocalized` and changed since then by nothing but `amendText`.
     package func isLocalized(_ node: JSONNode) -> Bool {
         document.records[document.value(of: node)].flags.contains(.localized)
+    }
+
+    private mutating func set(_ text: Span<UInt8>, at pointer: JSONPointer, _ origin: JSONRecord.Flags) -> Bool {
+        guard let alertText = pointer.alertText else {
+            return text.withUnsafeBufferPointer { text in
+                document.set(at: pointer) { document in
+                    let node = document.append(text)
+                    document.markAppended(node, origin)
+                    return node
+                }
+            }
+        }
+        set(alertText, to: text, origin)
+        return true
     }
 
     /// Sets a text and marks its origin.
