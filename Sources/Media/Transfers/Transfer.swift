@@ -187,14 +187,9 @@ struct ContentRange {
 
     /// Nil if the text names no part.
     init?(_ text: String) {
-        guard text.lowercased().hasPrefix("bytes ") else { return nil }
-        let parts = text.dropFirst("bytes ".count).split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return nil }
-        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
-        guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last else { return nil }
-        self.first = first
-        self.last = last
-        whole = Int(parts[1])
+        let match = text.wholeMatch(of: /bytes (\d+)-(\d+)\/([^\/]*)/.ignoresCase())?.output
+        guard let match, let first = Int(match.1), let last = Int(match.2), first <= last else { return nil }
+        (self.first, self.last, whole) = (first, last, Int(match.3))
     }
 
     /// Whether `count` bytes from the beginning are the whole, with this part as its end.
