@@ -106,14 +106,16 @@ extension OutputIndex.Place: CustomStringConvertible {
     }
 
     package var description: String { "\(topic)/\(partition)/\(offset)" }
+
+    /// Reads what `description` writes.
+    init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, let partition = Int32(parts[1]), let offset = Int64(parts[2]) else { return nil }
+        self.init(topic: String(parts[0]), partition: partition, offset: offset)
+    }
 }
 
 extension RecordEnvelope {
     /// The place in the header `pushmill-source`; nil if it is missing or malformed.
-    var source: OutputPlace? {
-        guard let text = text("pushmill-source") else { return nil }
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 3, let partition = Int32(parts[1]), let offset = Int64(parts[2]) else { return nil }
-        return OutputPlace(topic: String(parts[0]), partition: partition, offset: offset)
-    }
+    var source: OutputPlace? { text("pushmill-source").flatMap { OutputPlace($0) } }
 }

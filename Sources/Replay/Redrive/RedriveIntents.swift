@@ -1,6 +1,7 @@
 import Glibc
 import PushmillKafka
 import PushmillPayload
+import PushmillStores
 
 /// The letters that are about to be sent, and where the input's logs ended before: a file beside the journal, on the
 /// disk before the first letter is sent and removed once the journal has them. A run that ends in between leaves it, and
@@ -26,14 +27,13 @@ struct RedriveIntents {
         }
         for (index, line) in lines.enumerated().dropFirst().dropLast() {
             let words = line.split(separator: " ")
-            let place = words.first?.split(separator: "/") ?? []
-            guard [1, 3].contains(words.count), place.count == 3, let partition = Int32(place[1]),
-                let offset = Int64(place[2])
-            else { throw .unreadable(name: path, line: index + 1, what: "neither a log's end nor a letter") }
+            guard [1, 3].contains(words.count), let place = OutputPlace(words[0]) else {
+                throw .unreadable(name: path, line: index + 1, what: "neither a log's end nor a letter")
+            }
             if words.count == 3 {
                 letters.append(("\(words[0]) \(words[1])", String(words[2])))
             } else {
-                ends.append(Position(TopicPartition(String(place[0]), partition), offset: offset))
+                ends.append(Position(TopicPartition(place.topic, place.partition), offset: place.offset))
             }
         }
     }

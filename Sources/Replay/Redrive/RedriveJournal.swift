@@ -70,9 +70,7 @@ final class RedriveJournal {
         }
         let words = text.split { " \t\r".contains($0) }
         if words.isEmpty { return true }
-        guard words.count >= 2, Int64(words[1]) != nil else { return false }
-        let place = words[0].split(separator: "/")
-        guard place.count == 3, Int32(place[1]) != nil, Int64(place[2]) != nil else { return false }
+        guard words.count >= 2, Int64(words[1]) != nil, OutputPlace(words[0]) != nil else { return false }
         known.insert("\(words[0]) \(words[1])")
         return true
     }
