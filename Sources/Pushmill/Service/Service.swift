@@ -249,14 +249,8 @@ final class Service: Sendable {
 }
 
 extension LogLevel {
-    init(_ severity: StageResources.Severity) {
-        self =
-            switch severity {
-            case .info: .info
-            case .warning: .warning
-            case .error: .error
-            }
-    }
+    /// The names of severities are those of levels.
+    init(_ severity: StageResources.Severity) { self = LogLevel(name: "\(severity)") ?? .error }
 }
 
 /// Runs blocking work on its own thread. Tasks have only as many threads as there are processors: with one processor,
