@@ -79,7 +79,7 @@ package struct KafkaSettings: Sendable {
     }
 
     /// Nil for a name that librdkafka knows, even if it names a secret's file.
-    private static func unknown(_ name: String) -> String? {
+    fileprivate static func unknown(_ name: String) -> String? {
         let property = secret(ofFile: name) ?? name
         let candidates = KnownProperty.all.lazy.map(\.name)
         guard !candidates.contains(property), ClientProperties.problem(with: property, value: "-") != nil else {
@@ -127,9 +127,7 @@ extension KafkaSettings.Section {
         }
         let known = KnownProperty.all.first { $0.name == name }
         if let refusal = ClientProperties.problem(with: name, value: value) {
-            guard known == nil else { return refusal }
-            let candidates = KnownProperty.all.lazy.map(\.name)
-            return "librdkafka has no such property" + Spelling.question(name, candidates)
+            return known == nil ? KafkaSettings.unknown(name) ?? refusal : refusal
         }
         switch self {
         case .consumer where known?.isForConsumers == false: return "is a property of producers"
@@ -185,66 +183,53 @@ enum ReservedProperties {
         let names: [String]
         let allowed: [String]
         /// The guarantee it holds for; nil for both.
-        var guarantee: DeliverySettings.Guarantee?
+        let guarantee: DeliverySettings.Guarantee?
         let reason: String
+
+        init(
+            _ names: [String], _ allowed: [String], _ reason: String, only guarantee: DeliverySettings.Guarantee? = nil
+        ) {
+            (self.names, self.allowed, self.guarantee, self.reason) = (names, allowed, guarantee, reason)
+        }
     }
 
     private static let yes = ["true", "t", "1"]
     private static let no = ["false", "f", "0"]
 
     private static let rules = [
+        Rule(["enable.idempotence"], yes, "without idempotence, a retry could publish twice or out of order"),
         Rule(
-            names: ["enable.idempotence"], allowed: yes,
-            reason: "without idempotence, a retry could publish twice or out of order"),
+            ["enable.auto.commit", "auto.commit.enable"], no,
+            "an offset is committed when the output is acknowledged, not at intervals"),
+        Rule(["auto.commit.interval.ms"], [], "commits follow delivery.checkpoint-interval"),
         Rule(
-            names: ["enable.auto.commit", "auto.commit.enable"], allowed: no,
-            reason: "an offset is committed when the output is acknowledged, not at intervals"),
+            ["enable.auto.offset.store"], no,
+            "an offset is committed when the output is acknowledged, not when the record is read"),
         Rule(
-            names: ["auto.commit.interval.ms"], allowed: [],
-            reason: "commits follow delivery.checkpoint-interval"),
+            ["offset.store.method", "offset.store.path", "offset.store.sync.interval.ms"], ["broker"],
+            "offsets are committed to the group"),
         Rule(
-            names: ["enable.auto.offset.store"], allowed: no,
-            reason: "an offset is committed when the output is acknowledged, not when the record is read"),
+            ["partition.assignment.strategy"], ["cooperative-sticky"],
+            "a rebalance must leave the other partitions running"),
+        Rule(["isolation.level"], ["read_committed"], "records of aborted transactions must not be published"),
         Rule(
-            names: ["offset.store.method", "offset.store.path", "offset.store.sync.interval.ms"], allowed: ["broker"],
-            reason: "offsets are committed to the group"),
+            ["message.timeout.ms", "delivery.timeout.ms"], ["0"],
+            "a record is retried until the brokers store it or refuse it for good", only: .atLeastOnce),
         Rule(
-            names: ["partition.assignment.strategy"], allowed: ["cooperative-sticky"],
-            reason: "a rebalance must leave the other partitions running"),
+            ["retries", "message.send.max.retries"], ["2147483647"],
+            "a record is retried until the brokers store it or refuse it for good"),
         Rule(
-            names: ["isolation.level"], allowed: ["read_committed"],
-            reason: "records of aborted transactions must not be published"),
+            ["acks", "request.required.acks"], ["all", "-1"], "a record that only one broker has can be lost with it"),
+        Rule(["transactional.id"], [], "transactions require delivery.guarantee: exactly-once", only: .atLeastOnce),
+        Rule(["partitioner"], ["murmur2_random"], "a key must go to the partition that Java clients choose"),
+        Rule(["queuing.strategy"], ["fifo"], "a recipient's notifications must stay in order"),
+        Rule(["delivery.report.only.error"], no, "offsets are committed as delivery reports acknowledge outputs"),
+        Rule(["enable.partition.eof"], no, "the service sets it where needed"),
         Rule(
-            names: ["message.timeout.ms", "delivery.timeout.ms"], allowed: ["0"], guarantee: .atLeastOnce,
-            reason: "a record is retried until the brokers store it or refuse it for good"),
-        Rule(
-            names: ["retries", "message.send.max.retries"], allowed: ["2147483647"],
-            reason: "a record is retried until the brokers store it or refuse it for good"),
-        Rule(
-            names: ["acks", "request.required.acks"], allowed: ["all", "-1"],
-            reason: "a record that only one broker has can be lost with it"),
-        Rule(
-            names: ["transactional.id"], allowed: [], guarantee: .atLeastOnce,
-            reason: "transactions require delivery.guarantee: exactly-once"),
-        Rule(
-            names: ["partitioner"], allowed: ["murmur2_random"],
-            reason: "a key must go to the partition that Java clients choose"),
-        Rule(
-            names: ["queuing.strategy"], allowed: ["fifo"],
-            reason: "a recipient's notifications must stay in order"),
-        Rule(
-            names: ["delivery.report.only.error"], allowed: no,
-            reason: "offsets are committed as delivery reports acknowledge outputs"),
-        Rule(
-            names: ["enable.partition.eof"], allowed: no,
-            reason: "the service sets it where needed"),
-        Rule(
-            names: ["test.mock.num.brokers"], allowed: ["0"],
-            reason: "each client would get its own broker; bootstrap.servers: embedded starts one for both"),
+            ["test.mock.num.brokers"], ["0"],
+            "each client would get its own broker; bootstrap.servers: embedded starts one for both"),
         // librdkafka 2.0.2 does, in every client. And errors, which probes show, quote `sasl.oauthbearer.config`.
-        Rule(
-            names: ["enable.sasl.oauthbearer.unsecure.jwt"], allowed: no,
-            reason: "librdkafka crashes when it renews such a token"),
+        Rule(["enable.sasl.oauthbearer.unsecure.jwt"], no, "librdkafka crashes when it renews such a token"),
     ]
 }
 
