@@ -40,10 +40,6 @@ extension Invocation {
     /// The counts in the file that `--badges` names.
     func badgeCounts() throws(ProgramError) -> BadgeCounts? {
         guard let path = text(.badges) else { return nil }
-        do {
-            return try BadgeCounts(InputFile(path: path))
-        } catch {
-            throw .badData("\(error)")
-        }
+        return try explaining(as: ProgramError.badData) { try BadgeCounts(InputFile(path: path)) }
     }
 }

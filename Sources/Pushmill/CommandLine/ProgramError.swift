@@ -56,14 +56,16 @@ extension ProgramError {
     }
 }
 
-/// Throws a `ProgramError` of `body` as it is, and any other error as an internal failure that begins with `what`.
-func explaining<Result>(_ what: String, _ body: () throws -> Result) throws(ProgramError) -> Result {
+/// Throws a `ProgramError` of `body` as it is, and any other error as this kind, with a text that begins with `what`.
+func explaining<Result>(
+    _ what: String = "", as kind: (String) -> ProgramError = ProgramError.internalFailure, _ body: () throws -> Result
+) throws(ProgramError) -> Result {
     do {
         return try body()
     } catch let error as ProgramError {
         throw error
     } catch {
-        throw .internalFailure("\(what): \(error)")
+        throw kind(what.isEmpty ? "\(error)" : "\(what): \(error)")
     }
 }
 

@@ -35,11 +35,7 @@ extension Invocation {
                 console.error("cannot read the address from \(path): using the default")
             }
         }
-        do throws(TelemetryError) {
-            return try ListenAddress(text ?? "127.0.0.1:9464")
-        } catch {
-            throw .usage("\(error)")
-        }
+        return try explaining(as: ProgramError.usage) { try ListenAddress(text ?? "127.0.0.1:9464") }
     }
 }
 

@@ -61,19 +61,14 @@ extension Command {
             before?.wipe()
             text.wipe()
         }
-        let reader: KeySetReader
-        do {
-            if access(path, F_OK) == 0 { before = try FileBytes(path: path) }
-            guard let after = KeyGenerator.add(key, to: before?.bytes) else {
-                throw ProgramError.unreadableConfiguration("\(path): not a JWK Set: `keys` is missing or not an array")
-            }
-            text = after
-            reader = try KeySetReader(text)
-        } catch let error as ProgramError {
-            throw error
-        } catch {
-            throw .unreadableConfiguration(error is FileFailure ? "\(error)" : "\(path): \(error)")
+        if access(path, F_OK) == 0 {
+            before = try explaining(as: ProgramError.unreadableConfiguration) { try FileBytes(path: path) }
         }
+        text = KeyGenerator.add(key, to: before?.bytes) ?? []
+        guard !text.isEmpty else {
+            throw .unreadableConfiguration("\(path): not a JWK Set: `keys` is missing or not an array")
+        }
+        let reader = try explaining(path, as: ProgramError.unreadableConfiguration) { try KeySetReader(text) }
         guard let added = reader.keys.last, added.name == name else {
             throw .unreadableConfiguration("\(path): the set revokes this name: choose another")
         }

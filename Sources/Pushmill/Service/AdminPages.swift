@@ -63,7 +63,7 @@ struct AdminPages {
     /// Read again when the file changes, so a leaked token is replaced without a restart.
     private func token(_ path: String?) throws(ProgramError) -> ReloadableFile<AccessToken>? {
         guard let path else { return nil }
-        do {
+        return try explaining("admin.token-file", as: ProgramError.unreadableConfiguration) {
             let file = try ReloadableFile<AccessToken>(path: path) { [refusesSamples] path, _ in
                 let words = try SecretText.read(path).split(whereSeparator: \.isWhitespace)
                 guard words.count == 1, let token = AccessToken(String(words[0])) else {
@@ -77,8 +77,6 @@ struct AdminPages {
             }
             watcher.add(file)
             return file
-        } catch {
-            throw .unreadableConfiguration("admin.token-file: \(error)")
         }
     }
 

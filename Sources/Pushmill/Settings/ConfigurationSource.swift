@@ -16,11 +16,8 @@ package struct ConfigurationSource {
 
     package func read(file path: String) throws(ProgramError) -> Configuration {
         let isInput = InputFile.isStandardInput(path)
-        let bytes: [UInt8]
-        do {
-            bytes = try InputFile(path: path).rest(limit: 1 << 20)
-        } catch {
-            throw .unreadableConfiguration("\(error)")
+        let bytes = try explaining(as: ProgramError.unreadableConfiguration) {
+            try InputFile(path: path).rest(limit: 1 << 20)
         }
         return try read(bytes, name: path, folder: Self.folder(of: isInput ? "" : path))
     }

@@ -35,16 +35,10 @@ package struct KafkaSettings: Sendable {
 
     /// The properties for a section's client, with secrets read from their files.
     func client(_ section: Section) throws(ProgramError) -> ClientProperties {
-        var entries: [(name: String, value: String)] = []
-        for property in properties(for: section) {
-            guard let secret = Self.secret(ofFile: property.name) else {
-                entries.append((property.name, property.value))
-                continue
-            }
-            do {
-                entries.append((secret, try SecretText.read(property.value)))
-            } catch {
-                throw .unreadableConfiguration("kafka.\(property.name): \(error)")
+        let entries = try properties(for: section).map { (property) throws(ProgramError) -> (String, String) in
+            guard let secret = Self.secret(ofFile: property.name) else { return (property.name, property.value) }
+            return try explaining("kafka.\(property.name)", as: ProgramError.unreadableConfiguration) {
+                (secret, try SecretText.read(property.value))
             }
         }
         return ClientProperties(entries)
