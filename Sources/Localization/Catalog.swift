@@ -47,8 +47,8 @@ package final class Catalog: Sendable {
     /// The most bytes of a list of wishes. No person's list is longer.
     package static let longestWishes = 512
 
-    /// What serves a BCP 47 tag or an Accept-Language list. Takes microseconds for each tag: `LocalizeStage` caches what
-    /// comes of it.
+    /// What serves a BCP 47 tag or an Accept-Language list. Takes microseconds for each tag: `LocalizeStage` caches
+    /// what comes of it.
     package func match(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleMatch {
         guard !wishes.isEmpty, wishes.count <= Self.longestWishes else { return LocaleMatch(table: defaultTable) }
         let match = matcher.bestMatch(for: wishes)

@@ -160,8 +160,8 @@ extension Shard where Ports: ~Copyable {
 }
 
 /// When producers that have failed are replaced: the first at once, the next after a pause that grows while none works
-/// for longer. So a producer that is not allowed to publish, or two that take each other's transactional ID, do not keep
-/// brokers busy.
+/// for longer. A producer that is not allowed to publish must not keep brokers busy, nor two that take each other's
+/// transactional ID.
 struct Replacements {
     private static let pauses = (first: Duration.milliseconds(250), longest: Duration.seconds(10))
 

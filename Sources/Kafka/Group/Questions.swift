@@ -68,8 +68,8 @@ final class Questions<Question: Hashable & Sendable, Answer>: Sendable {
 }
 
 extension Questions where Question == Position, Answer == Record? {
-    /// Reads the records at these positions, with a reader of its own; nil if the log holds none there. Each is lent for
-    /// the call. `properties` are a group consumer's.
+    /// Reads the records at these positions, with a reader of its own; nil if the log holds none there. Each is lent
+    /// for the call. `properties` are a group consumer's.
     static func records(_ properties: ClientProperties, log: @escaping KafkaLogSink) -> Attempt {
         var properties = properties
         // A follower may lag behind what its leader has acknowledged.
