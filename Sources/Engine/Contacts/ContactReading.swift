@@ -374,10 +374,12 @@ struct ContactReading {
         nextLook = now + followed.looksEvery(ofTopic: count)
         try discardStale(&contacts)
         let seen = followed.whole.subtracting(unknown.map(\.partition)).subtracting(failed)
-        if failed.isEmpty, unknown.isEmpty { follower.succeed() }
+        let haveAllAnswered = failed.isEmpty && unknown.isEmpty
         failed = []
         try contacts.see(seen, now: SystemTime.milliseconds)
         if try reader.partitionCount(of: topic, milliseconds: Self.patience) != count { isChanged = true }
+        // Not before: a full disk fails this look, too, and must not seem to have begun with it.
+        if haveAllAnswered { follower.succeed() }
         // Reading to the end is not interrupted: a look follows it.
         let isReading = !followed.all.subtracting(unknown.map(\.partition)).isSubset(of: followed.whole)
         guard !isReading else { return }
