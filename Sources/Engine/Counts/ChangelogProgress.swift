@@ -17,8 +17,8 @@ struct ChangelogProgress {
     private(set) var rereadDue = Instant.never
     private var lastReread = Instant.past
     private var mayReread = true
-    /// An offset went back: the changelog has lost its last records, as by an unclean election. Until it was read from
-    /// its beginning, and what it lacked is written again.
+    /// The changelog has lost its last records, as by an unclean election: an offset went back, or the last record that
+    /// was known is not there. Until it was read from its beginning, and what it lacked is written again.
     private(set) var isCut = false
 
     /// Called for each record of this shard, in order. An offset that is skipped is somebody else's record, or the
@@ -31,8 +31,7 @@ struct ChangelogProgress {
         if PlantedFault.isPlanted(.lostCountsUnnoticed), offset < next { return false }
         rereadDue = min(rereadDue, max(now, lastReread + Self.rereadsEvery))
         guard offset < next, !isCut else { return false }
-        forget()
-        isCut = true
+        cut()
         return true
     }
 
@@ -55,7 +54,13 @@ struct ChangelogProgress {
     /// The changelog has been read, and has what was written again.
     mutating func completed() { if rereadDue == .never { isCut = false } }
 
-    /// The changelog must be read from its beginning, or was recreated.
+    /// The changelog must be read from its beginning: it was cut, or perhaps recreated.
+    mutating func cut() {
+        forget()
+        isCut = true
+    }
+
+    /// What was written is not known to be there.
     mutating func forget() { (lastStored, end) = (nil, nil) }
 
     mutating func endRereads() { (mayReread, rereadDue) = (false, .never) }

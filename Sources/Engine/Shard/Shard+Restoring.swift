@@ -39,7 +39,7 @@ extension Shard where Ports: ~Copyable {
             if let told = restore.take(event) { news.append(told) }
         }
         for told in news { ports.tell(told) }
-        for index in restore.anew { partitions[index].changelog.forget() }
+        for index in restore.anew { partitions[index].changelog.cut() }
         for index in restore.takeForgotten() where partitions[index].counts?.value.restart() == false {
             failDisk(of: index)
         }

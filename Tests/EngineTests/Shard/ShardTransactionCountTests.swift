@@ -104,6 +104,34 @@ struct ShardTransactionCountTests {
         #expect(shard.callsOfTurn().contains(.begin(offset: 1, count: 1, isCounted: false)))
     }
 
+    @Test("What a cut changelog lacks is not forgotten with a producer that fails before it has written that")
+    func cutTwice() throws {
+        let shard = Shard.counting { $0.isTransactional = true }
+        shard.begin()
+        shard.count(["anna", "anna"])
+        #expect(shard.callsOfTurn().contains(.transact(.commit)))
+        shard.turn(after: .seconds(10))
+        let known = try #require(shard.ports.disks[partition]?.position)
+        for isKnown in [false, true] {
+            shard.ports.hasProducerFailed = true
+            shard.turn()
+            // The records of the first transaction that was to write it again are there, but aborted.
+            shard.ports.reports = shard.ports.takeSentChanges().map { OutputReport(tag: $0.tag, failure: .purged) }
+            shard.turn(after: .milliseconds(20))
+            shard.turn(after: .seconds(10))
+            shard.ports.events = [.committed([Shard.commit(2)])]
+            let start = RecordPosition(partition: 0, offset: isKnown ? Position.beginning : known.offset)
+            #expect(shard.callsOfTurn().contains(.replicate([start])))
+            if !isKnown {
+                shard.ports.replica = [Shard.end(1)]
+                expect(shard.callsOfTurn().told, is: [.changelogAnew(partition: 0)])
+            }
+            shard.ports.replica = [Shard.record(0, "anna", "1 0"), Shard.end(9)]
+            let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
+            #expect(calls.contains(.publishChange(key: "anna", value: "2 1", timestamp: shard.ports.wallClock)))
+        }
+    }
+
     @Test("A lost partition with only a count in the open transaction aborts the transaction")
     func lostWithCount() {
         let shard = rewriting()
