@@ -17,8 +17,8 @@ struct ChangelogProgress {
     private(set) var rereadDue = Instant.never
     private var lastReread = Instant.past
     private var mayReread = true
-    /// The changelog has lost its last records, as by an unclean election: an offset went back, or the last record that
-    /// was known is not there. Until it was read from its beginning, and what it lacked is written again.
+    /// The changelog has lost its last records, as by an unclean election: an offset went back, or it ends before
+    /// what was known of it. Until it was read from its beginning, and what it lacked is written again.
     private(set) var isCut = false
 
     /// Called for each record of this shard, in order. An offset that is skipped is somebody else's record, or the
@@ -45,10 +45,17 @@ struct ChangelogProgress {
         end = stored
     }
 
-    /// The changelog was read: `last` is its last record, and `offset` is that of the next one.
-    mutating func read(to last: RecordPosition?, next offset: Int64?, now: Instant) {
+    /// The changelog was read: `last` is its last record, and `offset` is that of the next one. True if it turns out to
+    /// end before a record that this shard has stored.
+    mutating func read(to last: RecordPosition?, next offset: Int64?, now: Instant) -> Bool {
         end = last
-        if let offset { (next, rereadDue, lastReread) = (offset, .never, now) }
+        guard let offset else { return false }
+        let isShorter = offset < next ?? 0
+        (next, rereadDue, lastReread) = (offset, .never, now)
+        guard isShorter, mayReread, !isCut, !PlantedFault.isPlanted(.lostCountsUnnoticed) else { return false }
+        cut()
+        rereadDue = now
+        return true
     }
 
     /// The changelog has been read, and has what was written again.

@@ -92,7 +92,9 @@ extension Shard where Ports: ~Copyable {
                 failDisk(of: index)
                 continue
             }
-            partitions[index].changelog.read(to: reading.last, next: reading.end, now: now)
+            if partitions[index].changelog.read(to: reading.last, next: reading.end, now: now) {
+                ports.tell(.changelogAnew(partition: reading.number))
+            }
             if partitions[index].changes.rewrites == 0 { partitions[index].changelog.completed() }
             restored(index)
         }

@@ -41,11 +41,23 @@ struct ChangelogProgressTests {
         #expect(progress.isCut && progress.rereadDue == now && progress.end == nil)
         progress.completed()
         #expect(progress.isCut)
-        progress.read(to: nil, next: 9, now: now)
-        #expect(progress.isCut && progress.rereadDue == .never)
+        #expect(!read(next: 4) && progress.isCut && progress.rereadDue == .never)
         progress.completed()
         #expect(!progress.isCut)
         let isCut = progress.answered(at: 3, isTransactional: false, now: now)
         #expect(isCut)
     }
+
+    @Test("A log that ends before what was stored has lost records, though it may have ended earlier before that")
+    mutating func shorter() {
+        _ = progress.answered(at: 7, isTransactional: true, now: now)
+        #expect(!read(next: 8) && !read(next: 9) && !progress.isCut)
+        #expect(read(next: 8) && progress.isCut && progress.rereadDue == now && progress.end == nil)
+        // Read from its beginning.
+        #expect(!read(next: 8) && progress.rereadDue == .never)
+        progress.completed()
+        #expect(!progress.isCut)
+    }
+
+    private mutating func read(next: Int64) -> Bool { progress.read(to: nil, next: next, now: now) }
 }

@@ -111,7 +111,7 @@ struct ShardProducerTests {
         #expect(later.contains(.replaceProducer) && later.contains(.transact(.initialize)))
         #expect(later.contains(.askCommitted([partition])))
         shard.ports.events = [.committed([Shard.commit(0)])]
-        shard.ports.replica = [Shard.end(0)]
+        shard.ports.replica = [Shard.end(2)]
         for _ in 0..<2 { shard.turn() }
         shard.ports.messages = [0, 1].map { ScriptedPorts.Message(offset: $0) }
         expect(shard.published(), is: [0, 1])

@@ -98,8 +98,12 @@ struct ShardTransactionCountTests {
         shard.ports.hasProducerFailed = true
         #expect(shard.callsOfTurn().contains(.replaceProducer))
         shard.ports.events = [.committed([Shard.commit(1)])]
-        shard.ports.replica = [Shard.end(0)]
-        for _ in 0..<2 { shard.turn() }
+        for told in [[ShardNews.changelogAnew(partition: 0)], []] {
+            shard.ports.replica = [Shard.end(0)]
+            let calls = shard.callsOfTurn() + shard.callsOfTurn()
+            expect(calls.told.filter { $0 == .changelogAnew(partition: 0) }, is: told)
+            #expect(calls.contains(.replicate([RecordPosition(partition: 0, offset: Position.beginning)])))
+        }
         shard.ports.messages = [ScriptedPorts.Message(offset: 1)]
         #expect(shard.callsOfTurn().contains(.begin(offset: 1, count: 1, isCounted: false)))
     }
