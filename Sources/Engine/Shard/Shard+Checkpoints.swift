@@ -94,7 +94,10 @@ extension Shard where Ports: ~Copyable {
         makeMarks()
         guard !marks.isEmpty else { return ended(checkpoint.number, .accepted) }
         if commitsSingly, marks.count > 1 {
-            marks = [marks[Int(checkpoint.number) % marks.count]]
+            // Those that are to be given back wait for this checkpoint alone.
+            let going = marks.filter { partitions[$0.partition].state == .draining }
+            let next = going.isEmpty ? marks : going
+            marks = [next[Int(checkpoint.number) % next.count]]
             isDirty = true
         }
         guard !ports.isJoining else { return ended(checkpoint.number, .retry(.unanswered)) }
