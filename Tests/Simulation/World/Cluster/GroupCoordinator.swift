@@ -58,6 +58,8 @@ package final class GroupCoordinator {
         var hasJoined = false
         /// Grows with each contact, which voids a planned end of the session.
         var contact = 0
+        /// The end of its session is planned.
+        var isWatched = false
         /// The group owes the member an answer: its session does not end before that.
         var isWaiting: Bool { joined != nil || synced != nil }
 
@@ -355,8 +357,12 @@ package final class GroupCoordinator {
     /// Heartbeats are not simulated while all of them arrive. When they stop, the last one was up to an interval ago,
     /// unless the session has just begun.
     private func watch(_ member: Member, isNew: Bool = false) {
+        let isSilent = !isBeating(member) && cluster?.isOut != true
+        // What else happens to a silent member does not prolong its session.
+        if isSilent, member.isWatched, !isNew { return }
         member.contact += 1
-        guard !isBeating(member), cluster?.isOut != true else { return }
+        member.isWatched = isSilent
+        guard isSilent else { return }
         let contact = member.contact
         let ago = isNew ? 0 : timeline.dice.between(0...timing.heartbeat)
         timeline.after(timing.session - ago) { [weak self] in

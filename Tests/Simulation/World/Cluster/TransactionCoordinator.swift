@@ -64,6 +64,12 @@ package final class TransactionCoordinator {
         }
     }
 
+    /// The open transaction under this transactional ID is aborted as at its timeout.
+    func timeOut(_ text: String) {
+        guard let index = names.firstIndex(where: { $0.text == text }) else { return }
+        expire(index, names[index].transaction)
+    }
+
     /// Opens a transaction under this transactional ID, unless one is open.
     private func open(_ index: Int) {
         guard names[index].state == .empty else { return }

@@ -62,11 +62,15 @@ extension Run {
         case .loseReports(let index):
             verdict.trouble()
             for host in instances[index].hosts { host.ports.loseReports() }
+        case .timeOut(let index):
+            verdict.trouble()
+            for shard in 0..<3 { cluster.transactions.timeOut("t\(instances[index].identity)-\(shard)") }
         case .upstream(let topic, let partition, let count, let time):
             openUpstreamTransaction(in: cluster.logs[topic][partition], records: count, for: time)
         case .deny(let topic, let partition, let time):
             verdict.trouble()
             cluster.group.deny(cluster.partitions[topic][partition], for: time)
+            timeline.after(time) { [unowned self] in verdict.trouble() }
         case .grow(let later):
             cluster.group.grow(by: cluster.partitions[0].suffix(scenario.added))
             timeline.after(later) { [unowned self] in
@@ -294,7 +298,8 @@ extension Run {
             instance.node.network = scenario.network
             instance.healDisk()
         }
-        for topic in cluster.logs { for log in topic { (log.isLeaderAway, log.awayUntil) = (false, 0) } }
+        // What is to be added later, or is removed, stays away.
+        for log in cluster.logs.joined() where log.awayUntil != .max { (log.isLeaderAway, log.awayUntil) = (false, 0) }
         if cluster.isOut {
             cluster.setOut(false)
             outageChanged()

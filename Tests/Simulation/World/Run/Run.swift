@@ -128,6 +128,8 @@ package final class Run {
         if isReplaced || isForgotten {
             for instance in instances { start(instance, after: timeline.dice.between(0...UInt64.milliseconds(100))) }
         }
+        let generation = cluster.group.generation
+        harm(isWithEvents: false)
         // A shard that misses a new log until it outgrows the old one, and cannot compare records, never notices it.
         run(for: .seconds(16)) { false }
         let isNoticed = { self.cluster.group.hasCommitted(withinLogsOf: begun) }
@@ -137,10 +139,19 @@ package final class Run {
         for (place, index) in late.enumerated() {
             timeline.after(UInt64(place) * .milliseconds(20)) { [unowned self] in produce(index) }
         }
-        run(for: .seconds(1)) { false }
+        harm(isWithEvents: true)
+        run(for: .seconds(1) + .milliseconds(1)) { false }
+        if !scenario.lateFaults.isEmpty { heal() }
         _ = drain(through: scenario.events.count)
         // Owners read a cut changelog again, at most every ten seconds, and write what it lacks.
         if scenario.sequel == .cutCounts { run(for: .seconds(20)) { false } }
+        if cluster.group.generation != generation { verdict.ownersChanged() }
+    }
+
+    private func harm(isWithEvents: Bool) {
+        for each in scenario.lateFaults where each.isWithEvents == isWithEvents {
+            timeline.after(each.time) { [unowned self] in inject(each.fault) }
+        }
     }
 
     /// Kills all instances: none notices that a log is recreated, and nothing of theirs is left to be committed.

@@ -70,8 +70,42 @@ extension Scenario {
 
     mutating func cutCounts() {
         var dice = Dice(seed: seed ^ 0xc07_c0075)
+        guard sequel == .none, late > 0, dice.chance(400) else { return }
+        sequel = .cutCounts
         // A cut log is told from a recreated one by the clocks of its writers.
-        let hasWrongClocks = faults.contains { if case .clock = $0.fault { true } else { false } }
-        if sequel == .none, late > 0, !hasWrongClocks, dice.chance(400) { sequel = .cutCounts }
+        faults.removeAll { if case .clock = $0.fault { true } else { false } }
+    }
+
+    /// Most runs have no faults but those before the sequel.
+    mutating func harmSequel() {
+        var dice = Dice(seed: seed ^ 0x5e9_fa17)
+        guard late > 0, !faults.isEmpty, dice.chance(500) else { return }
+        for _ in 0..<dice.between(1...4) {
+            let isWithEvents = dice.chance(700)
+            let time = dice.between(0...(isWithEvents ? .milliseconds(500) : UInt64.seconds(4)))
+            lateFaults.append((isWithEvents, time, sequel == .cutCounts ? makeTrouble(&dice) : makeFault(&dice)))
+        }
+    }
+
+    /// A fault that usually leaves partitions to their owners.
+    private func makeTrouble(_ dice: inout Dice) -> Fault {
+        let instance = dice.below(instances)
+        if isExactlyOnce, dice.chance(500) { return .timeOut(instance: instance) }
+        switch dice.below(isExactlyOnce ? 7 : 5) {
+        case 0:
+            return .leaderAway(
+                topic: dice.pick([Topics.output, Topics.letters, Topics.changelog]), partition: dice.below(partitions),
+                time: dice.between(.milliseconds(50)...(.seconds(4))))
+        case 1:
+            return .brokerAway(number: dice.below(3), time: dice.between(.milliseconds(100)...(.milliseconds(2000))))
+        case 2: return .freeze(instance: instance, time: dice.between(.milliseconds(10)...(.milliseconds(1000))))
+        case 3: return .storm(instance: instance, time: dice.between(.milliseconds(100)...(.milliseconds(800))))
+        case 4: return .coordinatorMoves
+        case 5: return .loseReports(instance: instance)
+        default:
+            return .freezeInTransaction(
+                instance: instance, dice.pick(Interruption.Moment.allCases), isAfter: dice.chance(500),
+                time: dice.between(.milliseconds(10)...(.milliseconds(1000))))
+        }
     }
 }

@@ -43,6 +43,8 @@ package enum Fault: Sendable {
     case deny(topic: Int, partition: Int, time: UInt64)
     /// A topic loses a partition for a moment, as an exactly-once instance has records for it in flight.
     case loseReports(instance: Int)
+    /// The coordinator ends the transactions of an instance, and fences their producers.
+    case timeOut(instance: Int)
 }
 
 /// What follows when everything is done. `madeAnew`: input logs are recreated, and more events come. `replaced`: the
@@ -72,6 +74,9 @@ package struct Scenario: Sendable {
     package var sequel = Sequel.none
     /// How many of the last events come after the sequel.
     package var late = 0
+    /// Faults after the sequel's beginning: while its logs are to be noticed, and from `isWithEvents` on while the late
+    /// events come.
+    package var lateFaults: [(isWithEvents: Bool, time: UInt64, fault: Fault)] = []
     /// A log without a leader after everything else has healed: other partitions must get on without it.
     package var leaderless: (topic: Int, partition: Int)?
     /// Nothing heals before this time.
@@ -90,7 +95,7 @@ package struct Scenario: Sendable {
     /// counts as a fault, because it ends its producer.
     package var isCalm: Bool {
         faults.allSatisfy { if case .restart = $0.fault { true } else { false } } && switches.failures == 0
-            && removed == 0
+            && removed == 0 && lateFaults.isEmpty
             && !events.contains {
                 $0.behaviour == .refusedByBrokers || $0.mayBeLetter && $0.letterRefuser == .brokers
             }
@@ -118,6 +123,7 @@ package struct Scenario: Sendable {
         refuseLetters()
         makeFaults(count, &dice)
         cutCounts()
+        harmSequel()
         guard count > 0 else {
             switches.failures = 0
             return
@@ -308,7 +314,7 @@ package struct Scenario: Sendable {
         }
     }
 
-    private func makeFault(_ dice: inout Dice) -> Fault {
+    func makeFault(_ dice: inout Dice) -> Fault {
         let instance = dice.below(instances)
         let shards = dice.chance(800) ? self.shards : dice.between(1...3)
         switch dice.below(100) {

@@ -45,10 +45,7 @@ final class Verdict: ClusterWitness, PortsWitness {
     private var postponements: [Int] = []
     /// The former ends of logs that lost records, by topic and partition. Counts of these partitions are unknown.
     private var losses: [(topic: Int, partition: Int32, end: Int64)] = []
-    /// Changelogs that have lost their ends, unknown to their owners.
-    private var unnoticed: [Int32: Int64] = [:]
-    /// Accounts that are in no record of their changelog any more.
-    private var nameless: Set<[UInt8]> = []
+    private var cutChangelogs = CutChangelogs()
     /// How long events took whose stages do not wait, in runs without faults.
     private var waits: [UInt64] = []
 
@@ -110,19 +107,18 @@ final class Verdict: ClusterWitness, PortsWitness {
         }
     }
 
-    /// A changelog loses its end, and its owner stays. Owners keep no names: an account that is in no record that is
-    /// left cannot be written again.
+    /// A changelog loses its end, and its owner stays.
     func losesCounts(_ log: PartitionLog, from offset: Int64) {
         trouble()
-        let border = log.index(of: offset)
-        unnoticed[log.partition] = log.entries.last { $0.account != nil }.map { $0.offset + 1 }
-        let left = Set(log.entries[..<border].filter(log.isVisible).compactMap(\.account))
-        for account in log.entries[border...].compactMap(\.account) where !left.contains(account) {
-            nameless.insert(account)
-        }
+        cutChangelogs.add(log, from: offset)
     }
 
-    func noticedLoss(ofCounts partition: Int32) { unnoticed[partition] = nil }
+    /// What a cut changelog lacks is known to its owner alone.
+    func ownersChanged() {
+        for partition in cutChangelogs.partitions { losses.append((Topics.changelog, partition, 0)) }
+    }
+
+    func noticedLoss(ofCounts partition: Int32) { cutChangelogs.noticed(partition) }
 
     private func hasLostCounts(_ partition: Int32) -> Bool {
         losses.contains { $0.partition == partition && ($0.topic < Topics.inputs || $0.topic == Topics.changelog) }
@@ -209,10 +205,10 @@ final class Verdict: ClusterWitness, PortsWitness {
             cluster.timeline.history.tell(
                 cluster.timeline.now, log.identity,
                 "\(entry.offset) counts \(String(decoding: value ?? [], as: UTF8.self)) for \(key)")
-            // The markers of aborted transactions have made up for what was lost: its owner cannot notice it.
-            if let next = unnoticed.removeValue(forKey: log.partition), entry.offset >= next {
-                losses.append((Topics.changelog, log.partition, 0))
+            let isHidden = cutChangelogs.isHidden(by: entry, in: log.partition) { transaction in
+                cluster.transactions.outcome(of: transaction) == .committed
             }
+            if isHidden { losses.append((Topics.changelog, log.partition, 0)) }
         }
         guard case .output(let value) = entry.content, value.event >= 0 else { return }
         let index = Int(value.event)
@@ -366,7 +362,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         }
         let name = withUnsafeBytes(of: SimulatedPorts.accountName(of: Int32(recipient))) { Array($0) }
         let kept = self.last(name, partition).count
-        if kept != count, !isPartlyLost, kept != 0 || !nameless.contains(name) {
+        if kept != count, !isPartlyLost, kept != 0 || !cutChangelogs.nameless.contains(name) {
             found("the changelog says \(kept) of recipient \(recipient) instead of \(count)")
         }
     }
