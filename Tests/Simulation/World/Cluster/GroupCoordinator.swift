@@ -268,6 +268,7 @@ package final class GroupCoordinator {
         var generation = 0
         var leader = -1
         var members: [Member] = []
+        var partitions: [TopicPartition] = []
     }
 
     private func copies(_ members: [Member]) -> [Member] {
@@ -279,7 +280,10 @@ package final class GroupCoordinator {
         }
     }
 
-    private func store() { stored = StoredGroup(generation: generation, leader: leader, members: copies(members)) }
+    private func store() {
+        stored = StoredGroup(
+            generation: generation, leader: leader, members: copies(members), partitions: partitions)
+    }
 
     /// Another broker becomes the coordinator. A round under way is forgotten, and members that wait for an answer get
     /// none.
@@ -293,6 +297,8 @@ package final class GroupCoordinator {
             watch(member, isNew: true)
             member.client.heartbeatSoon()
         }
+        // The leader saw that the input's partitions have changed, and rejoins here.
+        if state == .stable, stored.partitions != partitions { prepare() }
     }
 
     // MARK: Members
