@@ -9,8 +9,6 @@ struct ContactReading {
     /// After a failure.
     private static let pause = Duration.seconds(1)
     private static let batchSize = 10_000
-    /// Milliseconds to wait for an answer from brokers.
-    private static let patience: Int32 = 2000
     private static let tellsEvery = Duration.seconds(5)
     private static let asksEvery = Duration.seconds(2)
 
@@ -46,7 +44,7 @@ struct ContactReading {
     private var failed: Set<Int32> = []
     /// Partitions whose ends are behind an open transaction, as the log says.
     private var heldUp: Set<Int32> = []
-    private var begin = Instant.past
+    private var begun = Instant.past
     private var nextTelling = Instant.never
     private var nextLook = Instant.never
     private var nextAsking = Instant.never
@@ -85,7 +83,7 @@ struct ContactReading {
         }
     }
 
-    private func tell(_ error: any Error) {
+    func tell(_ error: any Error) {
         follower.fail()
         log.error(
             "cannot read contacts from their topic, trying again", [.contacts, .topic(topic), .error(error)])
@@ -97,17 +95,22 @@ struct ContactReading {
         let reader = try PartitionReader(properties, tellsEnds: true) { [log] level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .contacts, .error(text: message)])
         }
-        var contacts = try TopicContacts(state, topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned)
-        isChanged = true
-        compared = []
+        var contacts = try begin()
         while !hasEnded(until: .past) {
             try readOn(reader, &contacts)
             if isIdle { return }
         }
     }
 
+    /// Whatever was read before is read on from where the store is.
+    mutating func begin() throws(StoreError) -> TopicContacts {
+        isChanged = true
+        compared = []
+        return try TopicContacts(state, topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned)
+    }
+
     /// True if the thread must end. Otherwise takes over the wanted partitions. Waits for changes until `limit`.
-    private mutating func hasEnded(until limit: Instant) -> Bool {
+    mutating func hasEnded(until limit: Instant) -> Bool {
         guard let wanted = follower.wanted(until: limit) else { return true }
         guard isCoPartitioned else { return false }
         if wanted != followed.all {
@@ -119,33 +122,35 @@ struct ContactReading {
     }
 
     /// There is nothing to follow.
-    private var isIdle: Bool { isCoPartitioned && followed.all.isEmpty }
+    var isIdle: Bool { isCoPartitioned && followed.all.isEmpty }
 
     private func tellServed() { follower.serve(followed.served, areAll: followed.areServed) }
 
     /// Reads a batch into the store.
-    private mutating func readOn(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
+    mutating func readOn(_ ports: some ContactPorts, _ contacts: inout TopicContacts) throws {
         do {
-            if isChanged || isLookDue { try start(reader, &contacts) }
-            if !isIdle { try read(reader, &contacts) }
+            if isChanged || isLookDue { try start(ports, &contacts) }
+            if !isIdle { try read(ports, &contacts) }
         } catch let unknown as LogUnknown {
-            if try isLogRead(reader, contacts.marks()[unknown.partition] ?? [], before: unknown.comparison) {
+            if try isLogRead(ports, contacts.marks()[unknown.partition] ?? [], before: unknown.comparison) {
                 compared.insert(unknown.partition)
                 isLookDue = true
             } else {
-                try startOver(affected(by: unknown.partition), &contacts)
+                try startOver(affected(by: unknown.partition), ports, &contacts)
             }
         } catch let other as TopicMadeAnew {
-            try startOver(other.partitions, &contacts)
+            try startOver(other.partitions, ports, &contacts)
         }
     }
 
-    private mutating func startOver(_ numbers: Set<Int32>, _ contacts: inout TopicContacts) throws(StoreError) {
+    private mutating func startOver(
+        _ numbers: Set<Int32>, _ ports: some ContactPorts, _ contacts: inout TopicContacts
+    ) throws(StoreError) {
         let partitions = numbers.map { TopicPartition(topic, $0) }
         log.warning(
             "the contacts topic was recreated or truncated: reading these partitions again",
             [.contacts, .topic(topic), .partitions(partitions.summary)])
-        try contacts.startOver(numbers, now: SystemTime.milliseconds)
+        try contacts.startOver(numbers, now: ports.wallClock)
         _ = followed.forget(numbers)
         isChanged = true
     }
@@ -153,12 +158,12 @@ struct ContactReading {
     /// Whether the log has the same record as before at the last of the older marks at which it has any. If it has none
     /// of them, nothing is known of it.
     private mutating func isLogRead(
-        _ reader: PartitionReader, _ marks: [RecordPosition], before comparison: LogComparison
+        _ ports: some ContactPorts, _ marks: [RecordPosition], before comparison: LogComparison
     ) throws -> Bool {
         for mark in marks.reversed() where mark.offset < comparison.start {
             let position = Position(TopicPartition(topic, mark.partition), offset: mark.offset)
             var found: Int64??
-            try reader.look(at: [position]) { found = .some($1?.timestamp) }
+            try ports.look(at: [position]) { found = .some($1) }
             guard let answer = found else { throw KafkaError("no broker returned a record of the topic") }
             guard let timestamp = answer else { continue }
             followed.agreed[mark.partition] = mark
@@ -167,19 +172,19 @@ struct ContactReading {
         return false
     }
 
-    private mutating func start(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
+    private mutating func start(_ ports: some ContactPorts, _ contacts: inout TopicContacts) throws {
         try contacts.serve(only: followed.served)
         guard !isIdle else { return }
-        count = try reader.partitionCount(of: topic, milliseconds: Self.patience)
+        count = try ports.partitionCount(of: topic)
         if !isCoPartitioned { followed.become(Set(0..<Int32(clamping: count))) }
-        try discardStale(&contacts)
+        try discardStale(ports, &contacts)
         let marks = try contacts.marks()
         var positions: [Position] = []
         var total: Int64 = 0
         var others: Set<Int32> = []
         var comparisons: [Int32: LogComparison] = [:]
         let partitions = followed.all.filter { $0 < count }.sorted().map { TopicPartition(topic, $0) }
-        let ranges = reader.ranges(of: Set(partitions))
+        let ranges = ports.ranges(of: Set(partitions))
         guard partitions.isEmpty || !ranges.isEmpty else {
             throw KafkaError("the brokers return no offsets of the topic")
         }
@@ -205,23 +210,23 @@ struct ContactReading {
             }
         }
         guard others.isEmpty else { throw TopicMadeAnew(partitions: others) }
-        try compareDistant(comparisons, reader)
-        try reader.read(from: positions)
+        try compareDistant(comparisons, ports)
+        try ports.read(from: positions)
         followed.comparisons = comparisons
         isLookDue = false
         if !unknown.isEmpty {
             follower.fail()
-            nextAsking = TimeSource.system.now + Self.asksEvery
+            nextAsking = ports.now + Self.asksEvery
         }
         guard isChanged else { return }
         isChanged = false
         follower.begin(total: Int(total))
         tellServed()
-        begin = TimeSource.system.now
-        nextTelling = begin + Self.tellsEvery
+        begun = ports.now
+        nextTelling = begun + Self.tellsEvery
         // After a failure the first look tells whether it is over.
         let isRetry = follower.failing > .zero && unknown.isEmpty
-        nextLook = begin + (isRetry ? Self.asksEvery : followed.looksEvery(ofTopic: count))
+        nextLook = begun + (isRetry ? Self.asksEvery : followed.looksEvery(ofTopic: count))
         log.info(
             "following the contacts topic",
             [.contacts, .topic(topic), .partitions(positions.map(\.partition).summary), .count(Int(total))])
@@ -238,54 +243,54 @@ struct ContactReading {
     }
 
     /// A log that was recreated may have grown far beyond what was read of the former one.
-    private func compareDistant(_ comparisons: [Int32: LogComparison], _ reader: PartitionReader) throws {
+    private func compareDistant(_ comparisons: [Int32: LogComparison], _ ports: some ContactPorts) throws {
         let marks = comparisons.compactMapValues(\.distant)
         guard !marks.isEmpty else { return }
         var others: [Int32] = []
-        try reader.look(at: marks.values.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) }) {
+        try ports.look(at: marks.values.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) }) {
             let partition = $0.partition.partition
-            if let record = $1, record.timestamp != marks[partition]?.timestamp { others.append(partition) }
+            if let timestamp = $1, timestamp != marks[partition]?.timestamp { others.append(partition) }
         }
         guard !others.isEmpty else { return }
         throw TopicMadeAnew(partitions: Set(others.flatMap { affected(by: $0) }))
     }
 
-    private mutating func discardStale(_ contacts: inout TopicContacts) throws(StoreError) {
+    private mutating func discardStale(
+        _ ports: some ContactPorts, _ contacts: inout TopicContacts
+    ) throws(StoreError) {
         let gone = try contacts.marks().keys.filter { $0 >= count }.map { TopicPartition(topic, $0) }
         if !gone.isEmpty {
             log.warning(
                 "the contacts topic was recreated with fewer partitions",
                 [.contacts, .topic(topic), .partitions(gone.summary)])
         }
-        let stale = try contacts.discardStale(partitions: count, now: SystemTime.milliseconds)
+        let stale = try contacts.discardStale(partitions: count, now: ports.wallClock)
         if followed.forget(stale) { isChanged = true }
     }
 
-    private mutating func read(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
-        let batch = reader.poll(milliseconds: 100, limit: Self.batchSize)
-        defer { for record in batch.records { record.destroy() } }
-        try apply(batch.records, &contacts)
-        try reach(batch.ends, &contacts)
-        let outOfLog = batch.errors.filter(\.error.isOffsetOutOfLog)
-        if !outOfLog.isEmpty {
-            throw TopicMadeAnew(partitions: Set(outOfLog.flatMap { affected(by: $0.partition) }))
+    private mutating func read(_ ports: some ContactPorts, _ contacts: inout TopicContacts) throws {
+        try ports.poll(limit: Self.batchSize) { batch in
+            try apply(batch.records, ports, &contacts)
+            try reach(batch.ends, ports, &contacts)
+            if !batch.outOfLog.isEmpty {
+                throw TopicMadeAnew(partitions: Set(batch.outOfLog.flatMap { affected(by: $0) }))
+            }
+            if let failure = batch.failure { throw failure }
+            // librdkafka retries these itself, and reads the other partitions meanwhile.
+            for (_, error) in batch.failed { tell(error) }
+            failed.formUnion(batch.failed.map(\.partition))
         }
-        if let error = batch.errors.first(where: \.error.isOfTopic)?.error { throw error }
-        // librdkafka retries these itself, and reads the other partitions meanwhile.
-        for (_, error) in batch.errors { tell(error) }
-        failed.formUnion(batch.errors.map(\.partition))
-        try doDueWork(reader, &contacts)
+        try doDueWork(ports, &contacts)
     }
 
-    private mutating func apply(_ records: [Record], _ contacts: inout TopicContacts) throws {
-        let records = try records.compactMap { record -> TopicRecord? in
-            guard followed.all.contains(record.partition) else { return nil }
-            let position = RecordPosition(
-                partition: record.partition, offset: record.offset, timestamp: record.timestamp)
-            return try isNew(position) ? (position, record.key, record.value) : nil
+    private mutating func apply(
+        _ records: [TopicRecord], _ ports: some ContactPorts, _ contacts: inout TopicContacts
+    ) throws {
+        let records = try records.filter { record in
+            try followed.all.contains(record.position.partition) && isNew(record.position)
         }
         guard !records.isEmpty else { return }
-        for refused in try contacts.apply(records, now: SystemTime.milliseconds) {
+        for refused in try contacts.apply(records, now: ports.wallClock) {
             log.warning(
                 "a record of the contacts topic is invalid",
                 [
@@ -319,7 +324,8 @@ struct ContactReading {
     private func affected(by partition: Int32) -> Set<Int32> { isCoPartitioned ? [partition] : followed.all }
 
     private mutating func reach(
-        _ ends: [(partition: Int32, offset: Int64, isWhole: Bool)], _ contacts: inout TopicContacts
+        _ ends: [(partition: Int32, offset: Int64, isWhole: Bool)], _ ports: some ContactPorts,
+        _ contacts: inout TopicContacts
     ) throws {
         for end in ends {
             guard let comparison = followed.comparisons[end.partition] else { continue }
@@ -329,7 +335,7 @@ struct ContactReading {
         tellHeldUp(ends.filter { !before.contains($0.partition) })
         let reached = Set(ends.filter(\.isWhole).map(\.partition)).intersection(followed.all).subtracting(before)
         guard !reached.isEmpty else { return }
-        let now = SystemTime.milliseconds
+        let now = ports.wallClock
         try contacts.see(reached, now: now)
         // Replacing a great many contacts takes its time.
         let goesOn = { [follower] in follower.wanted(until: .past) != nil }
@@ -340,7 +346,7 @@ struct ContactReading {
         followed.complete(reached)
         tellServed()
         guard followed.areWhole else { return }
-        let took = TimeSource.system.now.nanoseconds(since: begin)
+        let took = ports.now.nanoseconds(since: begun)
         log.info(
             "contacts restored",
             [.contacts, .topic(topic), .count(follower.records.read), .seconds(Double(took) / 1_000_000_000)])
@@ -359,25 +365,25 @@ struct ContactReading {
     }
 
     /// Does the periodic work that is due.
-    private mutating func doDueWork(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
-        let now = TimeSource.system.now
+    private mutating func doDueWork(_ ports: some ContactPorts, _ contacts: inout TopicContacts) throws {
+        let now = ports.now
         if !follower.isRestored, now >= nextTelling {
             nextTelling = now + Self.tellsEvery
             let (read, total) = follower.records
             log.info("reading contacts", [.contacts, .topic(topic), .count(read), .total(total)])
         }
         if !unknown.isEmpty, now >= nextAsking {
-            if !reader.ranges(of: unknown).isEmpty { isChanged = true }
-            nextAsking = TimeSource.system.now + Self.asksEvery
+            if !ports.ranges(of: unknown).isEmpty { isChanged = true }
+            nextAsking = ports.now + Self.asksEvery
         }
         guard now >= nextLook else { return }
         nextLook = now + followed.looksEvery(ofTopic: count)
-        try discardStale(&contacts)
+        try discardStale(ports, &contacts)
         let seen = followed.whole.subtracting(unknown.map(\.partition)).subtracting(failed)
         let haveAllAnswered = failed.isEmpty && unknown.isEmpty
         failed = []
-        try contacts.see(seen, now: SystemTime.milliseconds)
-        if try reader.partitionCount(of: topic, milliseconds: Self.patience) != count { isChanged = true }
+        try contacts.see(seen, now: ports.wallClock)
+        if try ports.partitionCount(of: topic) != count { isChanged = true }
         // Not before: a full disk fails this look, too, and must not seem to have begun with it.
         if haveAllAnswered { follower.succeed() }
         // Reading to the end is not interrupted: a look follows it.
