@@ -342,8 +342,8 @@ struct ContactReading {
         // If contacts are not kept by partition, deleted ones are known only when all partitions have been read.
         let read = isCoPartitioned ? reached : before.union(reached) == followed.all ? followed.all : []
         guard try contacts.complete(read, now: now, while: goesOn) else { return }
-        try contacts.serve(only: followed.served.union(reached))
-        followed.complete(reached)
+        try contacts.serve(only: followed.served.union(read))
+        followed.complete(reached, showing: read)
         tellServed()
         guard followed.areWhole else { return }
         let took = ports.now.nanoseconds(since: begun)

@@ -77,9 +77,9 @@ struct FollowedPartitions {
         agreed = agreed.filter { partitions.contains($0.key) }
     }
 
-    /// These partitions have been read to their ends.
-    mutating func complete(_ partitions: Set<Int32>) {
-        served.formUnion(partitions.intersection(all))
+    /// These partitions have been read to their ends, and of those in `shown` the store finds what was read.
+    mutating func complete(_ partitions: Set<Int32>, showing shown: Set<Int32>) {
+        served.formUnion(shown.intersection(all))
         whole.formUnion(partitions.intersection(all))
     }
 

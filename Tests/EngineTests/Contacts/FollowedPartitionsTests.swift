@@ -12,10 +12,10 @@ struct FollowedPartitionsTests {
         #expect(followed.all.isEmpty && followed.areWhole && followed.areServed)
         followed.become([3, 4])
         expect(followed.all, is: [3, 4])
-        followed.complete([3, 7])
+        followed.complete([3, 7], showing: [3, 7])
         #expect(followed.served == [3] && followed.whole == [3])
         #expect(!followed.areServed && !followed.areWhole)
-        followed.complete([3, 4])
+        followed.complete([3, 4], showing: [3, 4])
         #expect(followed.areServed && followed.areWhole)
         followed.become([4])
         #expect(followed.all == [4] && followed.areServed)
@@ -28,7 +28,7 @@ struct FollowedPartitionsTests {
     func forgotten() {
         var followed = FollowedPartitions()
         followed.become([0, 1])
-        followed.complete([0, 1])
+        followed.complete([0, 1], showing: [0, 1])
         for partition in Int32(0)..<2 {
             followed.agreed[partition] = RecordPosition(partition: partition, offset: 8)
         }
@@ -38,11 +38,21 @@ struct FollowedPartitionsTests {
         expect(followed.agreed, is: [0: RecordPosition(partition: 0, offset: 8)])
     }
 
+    @Test("A partition whose contacts are not shown yet is not in service")
+    func hidden() {
+        var followed = FollowedPartitions()
+        followed.become([0, 1])
+        followed.complete([0], showing: [])
+        #expect(followed.whole == [0] && followed.served.isEmpty)
+        followed.complete([1], showing: [0, 1])
+        #expect(followed.areWhole && followed.areServed)
+    }
+
     @Test("If the followed partitions change, what is known of the remaining ones is kept")
     func become() {
         var followed = FollowedPartitions()
         followed.become([0, 1, 2])
-        followed.complete([0, 2])
+        followed.complete([0, 2], showing: [0, 2])
         followed.agreed = [0: RecordPosition(partition: 0, offset: 8), 2: RecordPosition(partition: 2, offset: 9)]
         followed.become([0, 1])
         #expect(followed.all == [0, 1] && followed.served == [0])
