@@ -12,15 +12,9 @@ struct ContactReading {
     private static let tellsEvery = Duration.seconds(5)
     private static let asksEvery = Duration.seconds(2)
 
-    /// These partitions are not the logs that were read before.
+    /// These partitions are not, or may not be, the logs that were read before.
     private struct TopicMadeAnew: Error {
         let partitions: Set<Int32>
-    }
-
-    /// The partition's log has none of the last records that were read before.
-    private struct LogUnknown: Error {
-        let comparison: LogComparison
-        var partition: Int32 { comparison.last.partition }
     }
 
     private let properties: ClientProperties
@@ -34,8 +28,6 @@ struct ContactReading {
     private var isChanged = true
     /// The logs are to be compared with those that were read before.
     private var isLookDue = false
-    /// Logs that have been compared since the look was due, by records that are not read again.
-    private var compared: Set<Int32> = []
     /// How many partitions the topic has.
     private var count = 0
     /// Partitions whose offset range no leader has reported: they are not read, and the range is asked for again.
@@ -105,7 +97,6 @@ struct ContactReading {
     /// Whatever was read before is read on from where the store is.
     mutating func begin() throws(StoreError) -> TopicContacts {
         isChanged = true
-        compared = []
         return try TopicContacts(state, topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned)
     }
 
@@ -131,13 +122,6 @@ struct ContactReading {
         do {
             if isChanged || isLookDue { try start(ports, &contacts) }
             if !isIdle { try read(ports, &contacts) }
-        } catch let unknown as LogUnknown {
-            if try isLogRead(ports, contacts.marks()[unknown.partition] ?? [], before: unknown.comparison) {
-                compared.insert(unknown.partition)
-                isLookDue = true
-            } else {
-                try startOver(affected(by: unknown.partition), ports, &contacts)
-            }
         } catch let other as TopicMadeAnew {
             try startOver(other.partitions, ports, &contacts)
         }
@@ -153,23 +137,6 @@ struct ContactReading {
         try contacts.startOver(numbers, now: ports.wallClock)
         _ = followed.forget(numbers)
         isChanged = true
-    }
-
-    /// Whether the log has the same record as before at the last of the older marks at which it has any. If it has none
-    /// of them, nothing is known of it.
-    private mutating func isLogRead(
-        _ ports: some ContactPorts, _ marks: [RecordPosition], before comparison: LogComparison
-    ) throws -> Bool {
-        for mark in marks.reversed() where mark.offset < comparison.start {
-            let position = Position(TopicPartition(topic, mark.partition), offset: mark.offset)
-            var found: Int64??
-            try ports.look(at: [position]) { found = .some($1) }
-            guard let answer = found else { throw KafkaError("no broker returned a record of the topic") }
-            guard let timestamp = answer else { continue }
-            followed.agreed[mark.partition] = mark
-            return timestamp == mark.timestamp
-        }
-        return false
     }
 
     private mutating func start(_ ports: some ContactPorts, _ contacts: inout TopicContacts) throws {
@@ -192,9 +159,7 @@ struct ContactReading {
         for partition in partitions {
             guard let range = ranges[partition] else { continue }
             let number = partition.partition
-            guard
-                let comparison = LogComparison(marks[number] ?? [], in: range, agreed: followed.agreed[number])
-            else {
+            guard let comparison = LogComparison(marks[number] ?? [], in: range) else {
                 total += Int64(range.count)
                 positions.append(Position(partition, offset: Position.beginning))
                 continue
@@ -202,12 +167,8 @@ struct ContactReading {
             let next = comparison.last.offset + 1
             if !range.contains(comparison.last.offset) { others.formUnion(affected(by: number)) }
             total += max(0, range.upperBound - next)
-            if compared.contains(number) {
-                positions.append(Position(partition, offset: next))
-            } else {
-                comparisons[number] = comparison
-                positions.append(Position(partition, offset: comparison.start))
-            }
+            comparisons[number] = comparison
+            positions.append(Position(partition, offset: comparison.start))
         }
         guard others.isEmpty else { throw TopicMadeAnew(partitions: others) }
         try compareDistant(comparisons, ports)
@@ -249,7 +210,7 @@ struct ContactReading {
         var others: [Int32] = []
         try ports.look(at: marks.values.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) }) {
             let partition = $0.partition.partition
-            if let timestamp = $1, timestamp != marks[partition]?.timestamp { others.append(partition) }
+            if $1 != marks[partition]?.timestamp { others.append(partition) }
         }
         guard !others.isEmpty else { return }
         throw TopicMadeAnew(partitions: Set(others.flatMap { affected(by: $0) }))
@@ -287,7 +248,7 @@ struct ContactReading {
         _ records: [TopicRecord], _ ports: some ContactPorts, _ contacts: inout TopicContacts
     ) throws {
         let records = try records.filter { record in
-            try followed.all.contains(record.position.partition) && isNew(record.position)
+            try followed.all.contains(record.position.partition) && isNew(record.position, contacts)
         }
         guard !records.isEmpty else { return }
         for refused in try contacts.apply(records, now: ports.wallClock) {
@@ -302,21 +263,22 @@ struct ContactReading {
     }
 
     /// False for a record that was read before: an earlier name must not be shown again.
-    private mutating func isNew(_ position: RecordPosition) throws -> Bool {
+    private mutating func isNew(_ position: RecordPosition, _ contacts: borrowing TopicContacts) throws -> Bool {
         guard var comparison = followed.comparisons[position.partition] else { return true }
-        try conclude(comparison.compare(position), comparison)
+        try conclude(comparison.compare(position), comparison, contacts)
         return position.offset > comparison.last.offset
     }
 
-    private mutating func conclude(_ verdict: LogComparison.Verdict, _ comparison: LogComparison) throws {
+    private mutating func conclude(
+        _ verdict: LogComparison.Verdict, _ comparison: LogComparison, _ contacts: borrowing TopicContacts
+    ) throws {
         let partition = comparison.last.partition
         switch verdict {
         case .open: followed.comparisons[partition] = comparison
         case .same:
             followed.comparisons[partition] = nil
-            followed.agreed[partition] = comparison.agreed
+            try contacts.forgetMarks(before: comparison.last)
         case .different: throw TopicMadeAnew(partitions: affected(by: partition))
-        case .unknown: throw LogUnknown(comparison: comparison)
         }
     }
 
@@ -329,7 +291,7 @@ struct ContactReading {
     ) throws {
         for end in ends {
             guard let comparison = followed.comparisons[end.partition] else { continue }
-            try conclude(comparison.end(at: end.offset), comparison)
+            try conclude(comparison.verdict, comparison, contacts)
         }
         let before = followed.whole
         tellHeldUp(ends.filter { !before.contains($0.partition) })
@@ -390,7 +352,6 @@ struct ContactReading {
         let isReading = !followed.all.subtracting(unknown.map(\.partition)).isSubset(of: followed.whole)
         guard !isReading else { return }
         isLookDue = true
-        compared = []
     }
 }
 

@@ -1,7 +1,8 @@
 import PushmillStores
 
 /// Compares a partition's log with the one that was read before, while its last records are read again. A log changes
-/// only at its end, and by compaction: if it has the same record at a mark, it is the same up to there.
+/// only at its end, and by compaction: if it has the same record at a mark, it is the same up to there. Marks before the
+/// last one that was found to be the same are not needed.
 struct LogComparison {
     /// Offsets before the last record that are read again at most: more would be cheap for no one.
     static let window: Int64 = 10_000
@@ -9,30 +10,31 @@ struct LogComparison {
     enum Verdict {
         /// Records that were read before are still to come.
         case open
-        case same, different
-        /// The log has none of the records: compaction has removed them, or it is another log, such as one with
-        /// transaction markers in their places.
-        case unknown
+        /// It has the records at the first mark and at the last one.
+        case same
+        /// It has other records there, or none: compaction may have removed them, but they may also be lost, as in an
+        /// unclean election, with others beside them, and what replaced them compacted away.
+        case different
     }
 
     /// The last record that was read before.
     let last: RecordPosition
-    /// A mark before those that are read again.
+    /// The first mark, if it is before those that are read again.
     let distant: RecordPosition?
+    private let first: RecordPosition?
     /// Not compared yet, by offset.
     private var marks: ArraySlice<RecordPosition>
-    /// The last mark at which the log has the same record.
-    private(set) var agreed: RecordPosition?
+    private var hasLast = false
 
-    /// Of the marks, by offset, in the log's range. What was read up to `agreed` is known to be of the same log.
-    init?(_ marks: [RecordPosition], in range: Range<Int64>, agreed: RecordPosition?) {
+    /// Of the marks, by offset, in the log's range. The first one is the last record at which the log was found to be
+    /// the same, or the first one that was read.
+    init?(_ marks: [RecordPosition], in range: Range<Int64>) {
         guard let last = marks.last else { return nil }
         self.last = last
-        let first = agreed ?? marks.first
+        first = marks.first
         distant = first.flatMap { range.contains($0.offset) && $0.offset < last.offset - Self.window ? $0 : nil }
-        let lowest = max(range.lowerBound, last.offset - Self.window, agreed?.offset ?? 0)
-        let agreedMark = agreed.flatMap { $0.offset >= lowest && $0.offset < last.offset ? $0 : nil }
-        self.marks = ([agreedMark].compactMap(\.self) + marks.filter { $0.offset >= lowest && $0 != agreedMark })[...]
+        let lowest = max(range.lowerBound, last.offset - Self.window)
+        self.marks = marks.filter { $0.offset >= lowest }[...]
     }
 
     /// Where to begin reading.
@@ -41,17 +43,18 @@ struct LogComparison {
     mutating func compare(_ position: RecordPosition) -> Verdict {
         while let mark = marks.first, mark.offset <= position.offset {
             marks.removeFirst()
-            guard mark.offset == position.offset else { continue }
-            if mark.timestamp != position.timestamp { return .different }
-            agreed = mark
+            if mark.offset == position.offset {
+                if mark.timestamp != position.timestamp { return .different }
+                hasLast = mark == last
+            } else if mark == first {
+                return .different
+            }
         }
         return position.offset < last.offset ? .open : verdict
     }
 
-    /// The log ends before this offset.
-    func end(at offset: Int64) -> Verdict { offset <= last.offset ? .different : verdict }
-
-    private var verdict: Verdict { agreed == nil ? .unknown : .same }
+    /// The log ends here.
+    var verdict: Verdict { hasLast ? .same : .different }
 }
 
 /// The partitions of a contacts topic that this instance reads.
@@ -63,8 +66,6 @@ struct FollowedPartitions {
     private(set) var whole: Set<Int32> = []
     /// Of those whose last records are being read again.
     var comparisons: [Int32: LogComparison] = [:]
-    /// The last record of each at which its log was the one that was read before.
-    var agreed: [Int32: RecordPosition] = [:]
 
     var areServed: Bool { served == all }
     var areWhole: Bool { whole == all }
@@ -74,7 +75,6 @@ struct FollowedPartitions {
         all = partitions
         served.formIntersection(partitions)
         whole.formIntersection(partitions)
-        agreed = agreed.filter { partitions.contains($0.key) }
     }
 
     /// These partitions have been read to their ends, and of those in `shown` the store finds what was read.
@@ -92,7 +92,6 @@ struct FollowedPartitions {
     /// These partitions must be reread from their beginning. True if any of them is followed.
     mutating func forget(_ partitions: Set<Int32>) -> Bool {
         whole.subtract(partitions)
-        for partition in partitions { agreed[partition] = nil }
         return !all.isDisjoint(with: partitions)
     }
 }

@@ -76,6 +76,12 @@ package struct TopicContacts: ~Copyable {
         return marks
     }
 
+    /// The partition's log is the one that was read up to this record.
+    package func forgetMarks(before mark: RecordPosition) throws(StoreError) {
+        let remove = try store.database.prepare("DELETE FROM contact_mark WHERE partition=? AND offset<?")
+        try remove.run(Int64(mark.partition), mark.offset)
+    }
+
     /// The number under which the store has a partition's contacts: the same for all if contacts have no partition.
     func place(of partition: Int32) -> Int32 { isCoPartitioned ? partition : ContactStore.noPartition }
 

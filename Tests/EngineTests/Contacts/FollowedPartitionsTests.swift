@@ -1,4 +1,3 @@
-import PushmillStores
 import PushmillTestSupport
 import Testing
 
@@ -29,13 +28,9 @@ struct FollowedPartitionsTests {
         var followed = FollowedPartitions()
         followed.become([0, 1])
         followed.complete([0, 1], showing: [0, 1])
-        for partition in Int32(0)..<2 {
-            followed.agreed[partition] = RecordPosition(partition: partition, offset: 8)
-        }
         let (isAny, isOther) = (followed.forget([1, 5]), followed.forget([5]))
         #expect(isAny && !isOther)
         #expect(followed.whole == [0] && followed.served == [0, 1])
-        expect(followed.agreed, is: [0: RecordPosition(partition: 0, offset: 8)])
     }
 
     @Test("A partition whose contacts are not shown yet is not in service")
@@ -53,10 +48,8 @@ struct FollowedPartitionsTests {
         var followed = FollowedPartitions()
         followed.become([0, 1, 2])
         followed.complete([0, 2], showing: [0, 2])
-        followed.agreed = [0: RecordPosition(partition: 0, offset: 8), 2: RecordPosition(partition: 2, offset: 9)]
         followed.become([0, 1])
         #expect(followed.all == [0, 1] && followed.served == [0])
-        expect(followed.agreed, is: [0: RecordPosition(partition: 0, offset: 8)])
         followed.become([0, 1, 2])
         #expect(followed.all == [0, 1, 2] && followed.served == [0])
     }

@@ -11,22 +11,21 @@ struct LogComparisonTests {
     }
 
     private func comparison(
-        _ marks: [Int64], in range: Range<Int64> = 0..<50_000, agreed: RecordPosition? = nil
+        _ marks: [Int64], in range: Range<Int64> = 0..<50_000
     ) throws -> LogComparison {
-        try #require(LogComparison(marks.map { record($0) }, in: range, agreed: agreed))
+        try #require(LogComparison(marks.map { record($0) }, in: range))
     }
 
-    @Test("The log is the same if it has the same records at the marks, whether or not others are compacted away")
+    @Test("The log is the same if it has the same records at the marks, whether or not earlier ones are compacted away")
     func same() throws {
         var whole = try comparison([3, 5, 6])
         expect(whole.start, is: 3)
         expect([3, 4, 5, 6].map { whole.compare(record($0)) }, is: [.open, .open, .open, .same])
-        expect(whole.agreed, is: record(6))
         var compacted = try comparison([3, 5, 6])
-        expect([5, 9].map { compacted.compare(record($0)) }, is: [.open, .same])
-        expect(compacted.agreed, is: record(5))
+        expect([3, 4, 6].map { compacted.compare(record($0)) }, is: [.open, .open, .same])
         var ended = try comparison([3, 5, 6])
-        #expect(ended.compare(record(3)) == .open && ended.end(at: 7) == .same)
+        expect([3, 6].map { ended.compare(record($0)) }, is: [.open, .same])
+        expect(ended.verdict, is: .same)
     }
 
     @Test("A log that lost its end and grew beyond what was read differs at an earlier mark", arguments: [3, 5, 6])
@@ -39,35 +38,31 @@ struct LogComparisonTests {
     @Test("A log that ends before what was read is another one")
     func shorter() throws {
         var comparison = try comparison([3, 5, 6])
-        #expect(comparison.compare(record(3)) == .open && comparison.end(at: 6) == .different)
+        #expect(comparison.compare(record(3)) == .open && comparison.verdict == .different)
     }
 
-    @Test("A log without any of the records is unknown")
-    func unknown() throws {
+    @Test("A log without the last record may have lost it with others, even if it has earlier ones")
+    func lastIsGone() throws {
         var comparison = try comparison([3, 5, 6])
-        #expect(comparison.end(at: 7) == .unknown)
-        expect([4, 7].map { comparison.compare(record($0)) }, is: [.open, .unknown])
+        expect(comparison.verdict, is: .different)
+        expect([3, 5, 7].map { comparison.compare(record($0)) }, is: [.open, .open, .different])
     }
 
-    @Test("What was found to be the same is not read again, and its last record is compared even if it has no mark")
-    func agreed() throws {
-        var comparison = try comparison([3, 5, 6], agreed: record(4))
-        expect(comparison.start, is: 4)
-        expect(comparison.compare(record(4, 8)), is: .different)
-        expect(try self.comparison([3, 5, 6], agreed: record(6)).start, is: 6)
+    @Test("A log without the first mark may be another one, which was read on from there")
+    func firstIsGone() throws {
+        var comparison = try comparison([3, 5, 6])
+        expect(comparison.compare(record(5)), is: .different)
     }
 
     @Test("Of a long log only the last records are read again, and one far back is compared alone")
     func distant() throws {
         let first = try comparison([3, 20_000, 35_000, 40_000])
         #expect(first.start == 35_000 && first.distant == record(3))
-        let later = try comparison([3, 20_000, 35_000, 40_000], agreed: record(21_000))
-        #expect(later.start == 35_000 && later.distant == record(21_000))
-        let near = try comparison([3, 20_000, 35_000, 40_000], agreed: record(39_000))
+        let near = try comparison([39_000, 40_000])
         #expect(near.start == 39_000 && near.distant == nil)
         // The log's beginning was deleted.
         let cut = try comparison([3, 35_000, 40_000], in: 36_000..<50_000)
         #expect(cut.start == 40_000 && cut.distant == nil)
-        #expect(LogComparison([], in: 0..<9, agreed: nil) == nil)
+        #expect(LogComparison([], in: 0..<9) == nil)
     }
 }
