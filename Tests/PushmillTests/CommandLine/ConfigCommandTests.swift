@@ -1,5 +1,6 @@
 import Glibc
 import PushmillPayload
+import PushmillStages
 import PushmillTestSupport
 import Testing
 
@@ -57,7 +58,9 @@ struct ConfigCommandTests {
         await expect(terminal.run(Program.commands, "config show --config \(file)"), is: .success)
         expect(terminal.error, is: "")
         let text = String(decoding: try FileBytes(path: file).bytes, as: UTF8.self)
-        expect(Self.names(text), is: Self.names(terminal.output))
+        let settings = Self.settings(text)
+        expect(settings.symmetricDifference(Self.settings(terminal.output)).sorted(), is: [])
+        expect(StageRegistry.builtIn.map(\.name).filter { !settings.contains("stages/\($0)") }, is: [])
     }
 
     @Test("The file with every setting has the default of each that has one") func defaults() async throws {
@@ -85,10 +88,20 @@ struct ConfigCommandTests {
         expect(defaults.filter { !shown.contains($0) }, is: [])
     }
 
-    /// The names in the lines, with their indentation.
-    private static func names(_ yaml: String) -> Set<Substring> {
-        let lines = yaml.split(separator: "\n").filter { $0.drop { $0 == " " }.first != "#" }
-        return Set(lines.compactMap { $0.split(separator: ":").first })
+    /// The settings in the lines, by their paths: two stages may have one of the same name. What every stage may have
+    /// counts once.
+    private static func settings(_ yaml: String) -> Set<String> {
+        var path: [(indentation: Int, name: Substring)] = []
+        var settings: Set<String> = []
+        for line in yaml.split(separator: "\n") where line.drop(while: { $0 == " " }).first != "#" {
+            let indentation = line.prefix { " -".contains($0) }.count
+            path.removeAll { $0.indentation >= indentation }
+            path.append((indentation, line.dropFirst(indentation).prefix { $0 != ":" }))
+            var names = path.map(\.name)
+            if names.count > 2, names[0] == "stages", ["when", "budget"].contains(names[2]) { names.remove(at: 1) }
+            settings.insert(names.joined(separator: "/"))
+        }
+        return settings
     }
 
     @Test("A configuration file that cannot be read is a configuration error") func unreadable() async throws {

@@ -76,6 +76,14 @@ struct DocumentTests {
         }
     }
 
+    @Test("The table of stages has a row for each built-in stage and no other") func stages() throws {
+        let name = "Sources/Pushmill/Pushmill.docc/LifeOfANotification.md"
+        let document = try #require(Self.documents.first { $0.name == name })
+        let rows = document.text.split(separator: "\n").drop { !$0.hasPrefix("| stage |") }.prefix { $0.hasPrefix("|") }
+        let stages = rows.dropFirst(2).map { $0.dropFirst(3).prefix { $0 != "`" } }
+        expect(stages.map { String($0) }, is: StageRegistry.builtIn.map(\.name))
+    }
+
     @Test("The documents have enough examples to check") func sum() {
         let calls = Self.documents.flatMap { $0.blocks(["", "console", "sh"]).flatMap(\.commandLines) }
             .flatMap { ShellLine($0).calls(of: "pushmill") }
