@@ -26,7 +26,7 @@ struct AlertTests {
 
     @Test("The rules' tests are up to date with the recording")
     func recording() throws {
-        expect(system("/usr/bin/python3 \(Self.folder)/cases --check"), is: 0)
+        expect(system("/usr/bin/python3 \(Self.folder)/cases --check"), is: 0, "the log says what differs")
         #expect(try alerts().count > 14)
     }
 
