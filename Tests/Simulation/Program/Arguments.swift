@@ -36,8 +36,9 @@ struct Arguments {
             case "--events": events = max(4, Self.number(words.next()))
             case "--stride": stride = Self.number(words.next())
             case "--plant":
-                guard let fault = words.next().flatMap(PlantedFault.init(rawValue:)) else { Self.fail() }
-                self.fault = fault
+                let name = words.next() ?? ""
+                fault = PlantedFault(rawValue: name)
+                if fault == nil { Self.fail("no planted fault is called \"\(name)\"\n" + Self.usage) }
             case "--history": showsHistory = true
             case "--self-test": isSelfTest = true
             case "--worker": isWorker = true
