@@ -348,8 +348,10 @@ struct ContactReading {
         if try ports.partitionCount(of: topic) != count { isChanged = true }
         // Not before: a full disk fails this look, too, and must not seem to have begun with it.
         if haveAllAnswered { follower.succeed() }
-        // Reading to the end is not interrupted: a look follows it.
-        let isReading = !followed.all.subtracting(unknown.map(\.partition)).isSubset(of: followed.whole)
+        // Reading to the end is not interrupted: a look follows it. At an open transaction nothing is read: brokers may
+        // have lost it, and then no other end comes.
+        let isReading = !followed.all.subtracting(unknown.map(\.partition)).subtracting(heldUp)
+            .isSubset(of: followed.whole)
         guard !isReading else { return }
         isLookDue = true
     }

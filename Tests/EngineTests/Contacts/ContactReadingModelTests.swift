@@ -40,6 +40,21 @@ struct ContactReadingModelTests {
         expect(run.findings, is: [])
     }
 
+    @Test("A partition whose open transaction brokers have lost is served after the next look")
+    func lostTransaction() throws {
+        let run = try ContactRun(seed: 1, withHistory: false, partitions: 1, isCoPartitioned: true)
+        run.want([0])
+        run.write(0, count: 3)
+        let end = run.topic.logs[0].end
+        run.write(0, count: 2, inTransaction: true)
+        run.topic.patience = .seconds(5)
+        for _ in 0..<5 { try run.turn() }
+        expect(run.topic.ended[0], is: nil)
+        try run.cut(0, at: end)
+        try run.settle()
+        expect(run.findings, is: [])
+    }
+
     private static func play(_ seeds: Range<UInt64>, withHistory: Bool = false) throws {
         for seed in seeds {
             let run = try ContactRun(seed: seed, withHistory: withHistory)

@@ -18,8 +18,8 @@ struct SimulatedContactLog {
     private static let day = Int64(24 * 3600 * 1000)
 
     private(set) var entries: [Entry] = []
-    /// Compacted away, and the offset of the record that made it so.
-    private var removed: [(entry: Entry, by: Int64)] = []
+    /// Before this offset lies everything that made the cleaner remove something.
+    private var cleanedEnd: Int64 = 0
     private(set) var end: Int64 = 0
     /// Where the open transaction begins.
     private(set) var open: Int64?
@@ -69,23 +69,25 @@ struct SimulatedContactLog {
         entries = entries.compactMap { entry in
             guard entry.offset < limit, let contact = entry.contact, let latest = last[contact] else { return entry }
             guard latest == entry.offset else {
-                removed.append((entry, latest))
+                cleanedEnd = max(cleanedEnd, latest + 1)
                 return nil
             }
             guard entry.isDeletion else { return entry }
-            if let cleaned = entry.cleaned, now - cleaned >= Self.day { return nil }
+            if let cleaned = entry.cleaned, now - cleaned >= Self.day {
+                cleanedEnd = max(cleanedEnd, entry.offset + 1)
+                return nil
+            }
             var kept = entry
             kept.cleaned = entry.cleaned ?? now
             return kept
         }
     }
 
-    /// Loses everything from this offset on, as in an unclean election: the new leader has never had it.
+    /// Loses everything from this offset on, as in an unclean election. What has already made the cleaner remove
+    /// something is not lost: the new leader would have other earlier records, which no follower can know.
     mutating func cut(at offset: Int64) {
-        entries += removed.filter { $0.by >= offset }.map(\.entry)
-        removed.removeAll { $0.by >= offset }
+        let offset = max(offset, cleanedEnd)
         entries.removeAll { $0.offset >= offset }
-        entries.sort { $0.offset < $1.offset }
         end = min(end, offset)
         if let open, open >= end || !entries.contains(where: \.isOpen) { self.open = nil }
     }
