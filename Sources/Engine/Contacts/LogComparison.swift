@@ -10,9 +10,9 @@ struct LogComparison {
     enum Verdict {
         /// Records that were read before are still to come.
         case open
-        /// It has the records at the first mark and at the last one.
+        /// It has the records at all marks.
         case same
-        /// It has other records there, or none: compaction may have removed them, but they may also be lost, as in an
+        /// It has other records there, or none: compaction may have removed some, but they may also be lost, as in an
         /// unclean election, with others beside them, and what replaced them compacted away.
         case different
     }
@@ -21,18 +21,15 @@ struct LogComparison {
     let last: RecordPosition
     /// The first mark, if it is before those that are read again.
     let distant: RecordPosition?
-    private let first: RecordPosition?
     /// Not compared yet, by offset.
     private var marks: ArraySlice<RecordPosition>
-    private var hasLast = false
 
     /// Of the marks, by offset, in the log's range. The first one is the last record at which the log was found to be
     /// the same, or the first one that was read.
     init?(_ marks: [RecordPosition], in range: Range<Int64>) {
         guard let last = marks.last else { return nil }
         self.last = last
-        first = marks.first
-        distant = first.flatMap { range.contains($0.offset) && $0.offset < last.offset - Self.window ? $0 : nil }
+        distant = marks.first.flatMap { range.contains($0.offset) && $0.offset < last.offset - Self.window ? $0 : nil }
         let lowest = max(range.lowerBound, last.offset - Self.window)
         self.marks = marks.filter { $0.offset >= lowest }[...]
     }
@@ -42,19 +39,14 @@ struct LogComparison {
 
     mutating func compare(_ position: RecordPosition) -> Verdict {
         while let mark = marks.first, mark.offset <= position.offset {
+            guard mark == position else { return .different }
             marks.removeFirst()
-            if mark.offset == position.offset {
-                if mark.timestamp != position.timestamp { return .different }
-                hasLast = mark == last
-            } else if mark == first {
-                return .different
-            }
         }
-        return position.offset < last.offset ? .open : verdict
+        return marks.isEmpty ? .same : .open
     }
 
     /// The log ends here.
-    var verdict: Verdict { hasLast ? .same : .different }
+    var verdict: Verdict { marks.isEmpty ? .same : .different }
 }
 
 /// The partitions of a contacts topic that this instance reads.
