@@ -72,6 +72,7 @@ struct ContactReadingModelTests {
 extension ContactRun {
     fileprivate func play() throws {
         if random.once(in: 2) { topic.failing = random.pick([2, 10]) }
+        isLong = random.once(in: 4)
         want(somePartitions)
         for _ in 0..<random.pick([20, 60, 120]) where findings.isEmpty {
             try act()
@@ -94,7 +95,7 @@ extension ContactRun {
         case 40..<46: write(somePartition, count: random.pick([1, 3]), inTransaction: true)
         case 46..<52: endTransaction(somePartition, commits: random.chance(60))
         case 52..<60: compact(somePartition)
-        case 60..<64: try lose(somePartition)
+        case 60..<64 where !isLong: try lose(somePartition)
         case 64..<66: try recreate()
         case 66 where topic.logs.count < 4: try addPartition()
         case 67..<72: toggleLeader(somePartition)
@@ -105,7 +106,7 @@ extension ContactRun {
         case 86..<92: try mendDisk()
         case 92..<95: try beAbsent()
         case 95: topic.clockError = random.pick([0, 0, 5 * 3_600_000, -5 * 3_600_000])
-        case 96: leap(somePartition, random.pick([1, 3, 12_000]))
+        case 96: leap(somePartition, random.pick(isLong ? [12_000] : [1, 3]))
         default: topic.pass(.seconds(Int.random(in: 1...200, using: &random)))
         }
     }
@@ -118,18 +119,19 @@ extension ContactRun {
 
     private func lose(_ partition: Int32) throws {
         let log = topic.logs[Int(partition)]
-        guard log.end > 0 else { return }
+        // If only markers are lost, nothing tells a follower that has read on.
+        guard let last = log.stable.last?.offset else { return }
         let offset =
             random.once(in: 3)
             ? log.entries.randomElement(using: &random)?.offset
             : max(0, log.end - Int64.random(in: 1...random.pick([2, 6, 30]), using: &random))
-        try cut(partition, at: offset ?? 0)
+        try cut(partition, at: min(last, offset ?? 0))
         if random.once(in: 2) { grow(partition) }
     }
 
     /// In place of what was lost. Offsets without records are those of transactions and of what was compacted.
     private func grow(_ partition: Int32) {
-        leap(partition, random.pick([0, 0, 0, 1, 4, 30, 15_000]))
+        leap(partition, random.pick(isLong ? [0, 15_000] : [0, 0, 0, 1, 4, 30]))
         write(partition, count: random.pick([1, 3, 10, 40]))
     }
 

@@ -18,6 +18,9 @@ final class ContactRun {
     let topic: SimulatedContactTopic
     let isCoPartitioned: Bool
     var random: SeededGenerator
+    /// More is read than can be read again to compare the logs. Then only the first record before that is compared, so
+    /// that such a log is not cut.
+    var isLong = false
     private let folder: TemporaryFolder
     /// For looking at the store, and for making it fail.
     private let database: Database

@@ -55,7 +55,7 @@ struct ShownContacts {
     /// The place shows this write's name, or no such contact. Returns what is wrong with that.
     mutating func show(_ contact: Int, _ write: Int?) -> String? {
         let level = levels[contact] ?? Level()
-        for era in level.era..<eras.count {
+        for era in (level.era < mixed ? 0 : level.era)..<eras.count {
             let writes = eras[era].writes[contact] ?? []
             // What is left of a log that was cut is not read back to its beginning.
             let floor = era < mixed ? 0 : era == level.era ? level.write : eras[era].base[contact] ?? 0
