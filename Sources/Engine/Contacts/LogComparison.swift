@@ -62,11 +62,12 @@ struct FollowedPartitions {
     var areServed: Bool { served == all }
     var areWhole: Bool { whole == all }
 
-    /// Keeps what is known of the partitions that stay.
+    /// Keeps what is known of the partitions that stay. One that is whole and not served has waited for others, which may
+    /// be gone: it is to reach its end again.
     mutating func become(_ partitions: Set<Int32>) {
-        all = partitions
         served.formIntersection(partitions)
-        whole.formIntersection(partitions)
+        whole.formIntersection(partitions == all ? partitions : served)
+        all = partitions
     }
 
     /// These partitions have been read to their ends, and of those in `shown` the store finds what was read.

@@ -39,8 +39,19 @@ struct FollowedPartitionsTests {
         followed.become([0, 1])
         followed.complete([0], showing: [])
         #expect(followed.whole == [0] && followed.served.isEmpty)
+        followed.become([0, 1])
+        expect(followed.whole, is: [0])
         followed.complete([1], showing: [0, 1])
         #expect(followed.areWhole && followed.areServed)
+    }
+
+    @Test("A partition whose contacts are not shown yet reaches its end again if others are gone")
+    func alone() {
+        var followed = FollowedPartitions()
+        followed.become([0, 1])
+        followed.complete([0], showing: [])
+        followed.become([0])
+        #expect(followed.whole.isEmpty && followed.served.isEmpty)
     }
 
     @Test("If the followed partitions change, what is known of the remaining ones is kept")
