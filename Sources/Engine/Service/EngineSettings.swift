@@ -49,12 +49,16 @@ package struct EngineSettings: Sendable {
     }
 
     /// How much a core's consumer prefetches, in records and in kilobytes. More than some tenths of a second's worth
-    /// makes nothing faster, and a partition that is taken over waits for everything prefetched of others. No fetch is
-    /// larger than that (`rd_kafka_conf_finalize`), and each partition's share is small enough that some dozens come
-    /// with one fetch. Follower replicas are not woken when there is room, so more is prefetched with a rack.
+    /// makes nothing faster, and a partition that is taken over waits for everything prefetched of others. Each
+    /// partition's share is small enough that some dozens come with one fetch. Follower replicas are not woken when there
+    /// is room, so more is prefetched with a rack.
+    ///
+    /// The last fetch comes on top, and is decompressed whole: of equal texts to many recipients, a hundred times its
+    /// size. So fetches are small, although librdkafka would allow as much as is prefetched.
     private static let prefetchedRecords = "queued.min.messages"
     private static let prefetched = "queued.max.messages.kbytes"
     private static let partitionShare = "max.partition.fetch.bytes"
+    private static let fetchSize = "fetch.max.bytes"
     private var prefetchedKilobytes: Int {
         let most = (1 << 17) / max(2, cores)
         return consumer["client.rack"] == nil ? min(most, cores > 2 ? 4096 : 8192) : most
@@ -74,6 +78,11 @@ package struct EngineSettings: Sendable {
             settings.consumer[Self.prefetched] = "\(prefetchedKilobytes)"
             if consumer[Self.partitionShare] == nil, consumer["fetch.message.max.bytes"] == nil {
                 settings.consumer[Self.partitionShare] = "\(min(1 << 20, prefetchedKilobytes * 1024 / 32))"
+            }
+            if consumer[Self.fetchSize] == nil {
+                // librdkafka refuses less than the largest message.
+                let largest = consumer["message.max.bytes"].flatMap { Int($0) } ?? 0
+                settings.consumer[Self.fetchSize] = "\(max(1 << 20, largest))"
             }
         }
         return settings

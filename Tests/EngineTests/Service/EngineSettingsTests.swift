@@ -78,6 +78,11 @@ struct EngineSettingsTests {
         settings.consumer["queued.min.messages"] = nil
         settings.consumer["max.partition.fetch.bytes"] = "9"
         expect(settings.shared.consumer["max.partition.fetch.bytes"], is: "9")
+        expect(settings.shared.consumer["fetch.max.bytes"], is: "1048576")
+        settings.consumer["message.max.bytes"] = "2000000"
+        expect(settings.shared.consumer["fetch.max.bytes"], is: "2000000")
+        settings.consumer["fetch.max.bytes"] = "9"
+        expect(settings.shared.consumer["fetch.max.bytes"], is: "9")
         settings.cores = 64
         expect(settings.shared.consumer["queued.max.messages.kbytes"], is: "2048")
         settings.cores = 4
