@@ -32,7 +32,8 @@ extension MetricDescription {
     package static let lag = MetricDescription(
         .gauge, "pushmill_consumer_lag_records",
         "Records of the partition that are unread or in flight. "
-            + "Records held up by a producer's open transaction are not included.",
+            + "Records held up by a producer's open transaction are not included, "
+            + "nor new ones while intake from the partition is paused.",
         labels: [.topic, .partition])
     package static let oldestUnfinished = MetricDescription(
         .gauge, "pushmill_oldest_unfinished_seconds",
