@@ -148,7 +148,6 @@ struct ContactReading {
         let marks = try contacts.marks()
         var positions: [Position] = []
         var total: Int64 = 0
-        var others: Set<Int32> = []
         var comparisons: [Int32: LogComparison] = [:]
         let partitions = followed.all.filter { $0 < count }.sorted().map { TopicPartition(topic, $0) }
         let ranges = ports.ranges(of: Set(partitions))
@@ -165,12 +164,14 @@ struct ContactReading {
                 continue
             }
             let next = comparison.last.offset + 1
-            if !range.contains(comparison.last.offset) { others.formUnion(affected(by: number)) }
+            guard !PlantedContactFault.isPlanted(.logNotCompared) else {
+                positions.append(Position(partition, offset: next))
+                continue
+            }
             total += max(0, range.upperBound - next)
             comparisons[number] = comparison
             positions.append(Position(partition, offset: comparison.start))
         }
-        guard others.isEmpty else { throw TopicMadeAnew(partitions: others) }
         try compareDistant(comparisons, ports)
         try ports.read(from: positions)
         followed.comparisons = comparisons
@@ -206,7 +207,7 @@ struct ContactReading {
     /// A log that was recreated may have grown far beyond what was read of the former one.
     private func compareDistant(_ comparisons: [Int32: LogComparison], _ ports: some ContactPorts) throws {
         let marks = comparisons.compactMapValues(\.distant)
-        guard !marks.isEmpty else { return }
+        guard !marks.isEmpty, !PlantedContactFault.isPlanted(.distantMarkNotCompared) else { return }
         var others: [Int32] = []
         try ports.look(at: marks.values.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) }) {
             let partition = $0.partition.partition
@@ -295,14 +296,17 @@ struct ContactReading {
         }
         let before = followed.whole
         tellHeldUp(ends.filter { !before.contains($0.partition) })
-        let reached = Set(ends.filter(\.isWhole).map(\.partition)).intersection(followed.all).subtracting(before)
+        let whole = ends.filter { $0.isWhole || PlantedContactFault.isPlanted(.openTransactionTakenForEnd) }
+        let reached = Set(whole.map(\.partition)).intersection(followed.all).subtracting(before)
         guard !reached.isEmpty else { return }
         let now = ports.wallClock
         try contacts.see(reached, now: now)
         // Replacing a great many contacts takes its time.
         let goesOn = { [follower] in follower.wanted(until: .past) != nil }
         // If contacts are not kept by partition, deleted ones are known only when all partitions have been read.
-        let read = isCoPartitioned ? reached : before.union(reached) == followed.all ? followed.all : []
+        let areAllRead =
+            before.union(reached) == followed.all || PlantedContactFault.isPlanted(.readyBeforeEnd)
+        let read = isCoPartitioned ? reached : areAllRead ? followed.all : []
         guard try contacts.complete(read, now: now, while: goesOn) else { return }
         try contacts.serve(only: followed.served.union(read))
         followed.complete(reached, showing: read)
@@ -334,14 +338,15 @@ struct ContactReading {
             let (read, total) = follower.records
             log.info("reading contacts", [.contacts, .topic(topic), .count(read), .total(total)])
         }
-        if !unknown.isEmpty, now >= nextAsking {
+        if !unknown.isEmpty, now >= nextAsking, !PlantedContactFault.isPlanted(.leaderlessNotAskedAgain) {
             if !ports.ranges(of: unknown).isEmpty { isChanged = true }
             nextAsking = ports.now + Self.asksEvery
         }
         guard now >= nextLook else { return }
         nextLook = now + followed.looksEvery(ofTopic: count)
         try discardStale(ports, &contacts)
-        let seen = followed.whole.subtracting(unknown.map(\.partition)).subtracting(failed)
+        let unread = PlantedContactFault.isPlanted(.seenUnread) ? [] : failed.union(unknown.map(\.partition))
+        let seen = followed.whole.subtracting(unread)
         let haveAllAnswered = failed.isEmpty && unknown.isEmpty
         failed = []
         try contacts.see(seen, now: ports.wallClock)

@@ -40,6 +40,7 @@ struct LogComparison {
     mutating func compare(_ position: RecordPosition) -> Verdict {
         while let mark = marks.first, mark.offset <= position.offset {
             guard mark == position else { return .different }
+            if PlantedContactFault.isPlanted(.oneMarkIsEnough) { return .same }
             marks.removeFirst()
         }
         return marks.isEmpty ? .same : .open

@@ -29,9 +29,11 @@ extension TopicContacts {
         try store.database.transaction { () throws(StoreError) in
             for place in places {
                 try begin.run(Int64(place), now)
+                guard !PlantedContactFault.isPlanted(.positionKept) else { continue }
                 try forget.run(Int64(place))
                 try unmark.run(Int64(place))
             }
+            guard !PlantedContactFault.isPlanted(.positionKept) else { return }
             for partition in partitions { try put.run(Int64(partition)) }
         }
         rereading.formUnion(places)

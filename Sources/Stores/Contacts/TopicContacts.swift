@@ -49,7 +49,9 @@ package struct TopicContacts: ~Copyable {
         let query = try store.database.prepare("SELECT partition, seen FROM contact_position")
         while try query.step() {
             let (partition, seen) = (Int32(truncatingIfNeeded: query.integer(0)), query.integer(1))
-            let mayMiss = seen > now || seen <= first && !rereading.contains(place(of: partition))
+            let isEarly = seen > now && !PlantedContactFault.isPlanted(.clockAheadTrusted)
+            let isOld = seen <= first && !PlantedContactFault.isPlanted(.absenceIgnored)
+            let mayMiss = isEarly || isOld && !rereading.contains(place(of: partition))
             if partition >= count || mayMiss { stale.insert(partition) }
         }
         let begun = try store.database.prepare("SELECT partition FROM contact_reread WHERE begun<=? OR begun>?")
@@ -112,7 +114,8 @@ package struct TopicContacts: ~Copyable {
         try store.database.transaction { () throws(StoreError) in
             try checkSource()
             let put = try store.database.prepare("UPDATE contact_position SET seen=? WHERE partition=?")
-            for partition in partitions where !rereading.contains(place(of: partition)) {
+            for partition in partitions
+            where !rereading.contains(place(of: partition)) || PlantedContactFault.isPlanted(.rereadingSeen) {
                 try put.run(now, Int64(partition))
             }
         }
@@ -155,12 +158,17 @@ package struct TopicContacts: ~Copyable {
     }
 
     private func put(owner: RawSpan, id: RawSpan, name: RawSpan, in place: Int32) throws(StoreError) {
-        guard rereading.contains(place) else { return try store.put(owner: owner, id: id, name: name, in: place) }
+        guard isCollected(place) else { return try store.put(owner: owner, id: id, name: name, in: place) }
         try rows.put(owner: owner, id: id, name: name, in: place)
     }
 
+    /// What is read of it is collected beside the present contacts.
+    private func isCollected(_ place: Int32) -> Bool {
+        rereading.contains(place) && !PlantedContactFault.isPlanted(.rereadInPlace)
+    }
+
     private func remove(owner: RawSpan, id: RawSpan, in place: Int32) throws(StoreError) {
-        guard rereading.contains(place) else { return try store.remove(owner: owner, id: id, in: place) }
+        guard isCollected(place) else { return try store.remove(owner: owner, id: id, in: place) }
         try rows.remove(owner: owner, id: id, in: place)
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import PushmillStores
 import PushmillTestSupport
 import Testing
 
@@ -66,6 +67,18 @@ struct ContactReadingModelTests {
         expect(run.findings, is: [])
     }
 
+    #if PLANTED_FAULTS
+        @Test("Every planted fault is found in at most 5,000 runs", .thorough, arguments: PlantedContactFault.allCases)
+        func planted(fault: PlantedContactFault) throws {
+            let isFound = try (0..<5_000 as Range<UInt64>).contains { seed in
+                let run = try ContactRun(seed: seed, withHistory: false)
+                try PlantedContactFault.$planted.withValue(fault) { try run.play() }
+                return !run.findings.isEmpty
+            }
+            #expect(isFound)
+        }
+    #endif
+
     private static func play(_ seeds: Range<UInt64>, withHistory: Bool = false) throws {
         for seed in seeds {
             let run = try ContactRun(seed: seed, withHistory: withHistory)
@@ -107,7 +120,8 @@ extension ContactRun {
         case 46..<52: endTransaction(somePartition, commits: random.chance(60))
         case 52..<60: compact(somePartition)
         case 60..<64 where !isLong: try lose(somePartition)
-        case 64..<66: try recreate()
+        case 60..<62: leap(somePartition, 12_000)
+        case 62..<66: try recreate()
         case 66 where topic.logs.count < 4: try addPartition()
         case 67..<72: toggleLeader(somePartition)
         case 72..<76: want(somePartitions)
@@ -115,17 +129,17 @@ extension ContactRun {
         case 82: endInPoll()
         case 83..<86: try failDisk()
         case 86..<92: try mendDisk()
-        case 92..<95: try beAbsent()
-        case 95: topic.clockError = random.pick([0, 0, 5 * 3_600_000, -5 * 3_600_000])
-        case 96: leap(somePartition, random.pick(isLong ? [12_000] : [1, 3]))
+        case 92..<96: try beAbsent()
+        case 96: topic.clockError = random.pick([0, 0, 5, -5]) * 3_600_000
+        case 97: leap(somePartition, random.pick([1, 3]))
         default: topic.pass(.seconds(Int.random(in: 1...200, using: &random)))
         }
     }
 
-    private func compact(_ partition: Int32) {
+    private func compact(_ partition: Int32, isWhole: Bool = false) {
         let end = topic.logs[Int(partition)].end
         note("compact \(partition)")
-        topic.logs[Int(partition)].compact(below: random.once(in: 2) ? end : end / 2, now: topic.time)
+        topic.logs[Int(partition)].compact(below: isWhole || random.once(in: 2) ? end : end / 2, now: topic.time)
     }
 
     private func lose(_ partition: Int32) throws {
@@ -156,23 +170,30 @@ extension ContactRun {
         if topic.leaderless.remove(partition) == nil { topic.leaderless.insert(partition) }
     }
 
-    /// For many hours the process is gone, the machine sleeps, or a partition has no leader.
+    /// For many hours the process is gone, the machine sleeps, or a partition has no leader: meanwhile brokers may drop a
+    /// deletion.
     private func beAbsent() throws {
         let partition = somePartition
         let isLeaderless = random.once(in: 2)
-        if isLeaderless {
-            write(partition, count: 8)
+        write(partition, count: 8)
+        // The follower reads that, and perhaps compares the log; until then its clock may be wrong.
+        if random.once(in: 3) { topic.clockError = 60 * 3_600_000 }
+        for _ in 0..<random.pick([1, 8]) where findings.isEmpty {
             try turn()
-            topic.leaderless.insert(partition)
+            topic.pass(.seconds(20))
         }
-        for _ in 0..<3 {
-            if random.once(in: 2) { write(partition, count: random.pick([1, 5])) }
+        if isLeaderless { topic.leaderless.insert(partition) }
+        topic.clockError = 0
+        if random.chance(80) { delete(partition) }
+        for hours in [random.pick([0, 1, 9]), random.pick([1, 26])] {
+            if random.chance(80) { write(partition, count: random.pick([1, 1, 5])) }
+            compact(partition, isWhole: true)
             note("hours pass")
-            for hour in 0..<random.pick([1, 9, 13, 26]) {
+            for hour in 0..<hours {
                 topic.pass(.seconds(3600))
                 if isLeaderless, hour % 6 == 0, findings.isEmpty { try turn() }
             }
-            if random.once(in: 2) { compact(partition) }
+            if random.chance(80) { compact(partition, isWhole: true) }
         }
         if isLeaderless { topic.leaderless.remove(partition) } else if random.once(in: 2) { try restart() }
     }

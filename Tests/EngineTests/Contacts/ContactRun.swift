@@ -214,9 +214,13 @@ final class ContactRun {
         try mendDisk()
         note("settle")
         topic.interruption = nil
+        let returning = topic.leaderless.subtracting(changed)
         (topic.failing, topic.leaderless, topic.patience) = (0, [], .seconds(2))
         for partition in 0..<count { endTransaction(partition, commits: random.once(in: 2)) }
         want(wanted.filter { $0 < count }.union([0]))
+        try go(on: .seconds(30))
+        let late = returning.intersection(wanted).subtracting(changed).filter { !isReady($0) }
+        if isCoPartitioned, !late.isEmpty { find("partitions \(late) have leaders again and are not served") }
         try go(on: .seconds(130))
         var lines = 0
         _ = log.ring.read(from: &lines)
@@ -250,16 +254,26 @@ final class ContactRun {
         for _ in 0..<count {
             let isShared = isCoPartitioned && random.once(in: 6)
             let contact = isShared ? 0 : Int((partition + shift) % 4) * 10 + Int.random(in: 1...4, using: &random)
-            writes += 1
             let isContact = !random.once(in: 12)
-            topic.pass(.milliseconds(1))
-            topic.logs[Int(partition)].append(
-                isContact ? contact : nil, write: writes, isDeletion: random.once(in: 3), at: topic.time,
-                inTransaction: inTransaction)
-            let entry = topic.logs[Int(partition)].entries[topic.logs[Int(partition)].entries.count - 1]
-            note("write \(partition)/\(entry.offset): \(entry)")
-            if !inTransaction { commit(entry, partition) }
+            let isDeletion = random.once(in: 3)
+            write(isContact ? contact : nil, isDeletion: isDeletion, partition, inTransaction: inTransaction)
         }
+    }
+
+    /// Deletes a contact that is there.
+    func delete(_ partition: Int32) {
+        let present = topic.logs[Int(partition)].contacts.filter { !$0.value.isDeletion }.keys.sorted()
+        if let contact = present.randomElement(using: &random) { write(contact, isDeletion: true, partition) }
+    }
+
+    private func write(_ contact: Int?, isDeletion: Bool, _ partition: Int32, inTransaction: Bool = false) {
+        writes += 1
+        topic.pass(.milliseconds(1))
+        topic.logs[Int(partition)].append(
+            contact, write: writes, isDeletion: isDeletion, at: topic.time, inTransaction: inTransaction)
+        let entry = topic.logs[Int(partition)].entries[topic.logs[Int(partition)].entries.count - 1]
+        note("write \(partition)/\(entry.offset): \(entry)")
+        if !inTransaction { commit(entry, partition) }
     }
 
     private func place(of partition: Int32) -> Int32 { isCoPartitioned ? partition : -1 }
