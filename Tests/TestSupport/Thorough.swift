@@ -6,4 +6,11 @@ extension Trait where Self == ConditionTrait {
     package static var thorough: ConditionTrait {
         .enabled(if: getenv("ALL_TESTS") != nil, "deploy/test --all runs it")
     }
+
+    /// For searches for rare cases: a sanitizer would make them several times as long.
+    package static var search: ConditionTrait {
+        .enabled(
+            if: getenv("ALL_TESTS").map { String(cString: $0) } == "1",
+            "deploy/test --all runs it, without a sanitizer")
+    }
 }
