@@ -1,8 +1,9 @@
-// pace BOOTSTRAP IN OUT RATE SECONDS WARMUP_SECONDS DEADLINE_SECONDS EVERY URL
+// pace BOOTSTRAP IN OUT RATE SECONDS WARMUP_SECONDS DEADLINE_SECONDS EVERY URL [KEY]
 //
-// Produces notifications to IN at RATE per second, of which one in EVERY (0: none) has its own key and a media-url (URL
-// with %ld for its number), and reads OUT until all have come out. Prints latencies after the warm-up as JSON: from the
-// producer through the service to this consumer. For a best-attempt it prints how much later than the deadline it came.
+// Produces notifications to IN at RATE per second, of which one in EVERY (0: none) has a media-url (URL with %ld for its
+// number) and its own key, or KEY, and reads OUT until all have come out. Prints latencies after the warm-up as JSON:
+// from the producer through the service to this consumer. For a best-attempt it prints how much later than the deadline
+// it came.
 // cc -O2 -o pace pace.c -lrdkafka -lpthread
 #include <librdkafka/rdkafka.h>
 #include <pthread.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-static const char *servers, *input, *output, *url;
+static const char *servers, *input, *output, *url, *marked;
 static double rate, seconds, warmup, deadline;
 static long every, total;
 static volatile int started;
@@ -53,7 +54,7 @@ static void *produce(void *unused) {
         int isMarked = every > 0 && n % every == 0;
         snprintf(place, sizeof place, url, n);
         if (isMarked) snprintf(member, sizeof member, ",\"media-url\":\"%s\"", place);
-        int keyLength = snprintf(key, sizeof key, isMarked ? "media-%ld" : "user-%ld", isMarked ? n : n % 50000);
+        int keyLength = snprintf(key, sizeof key, isMarked ? marked : "user-%ld", isMarked ? n : n % 50000);
         int length = snprintf(value, sizeof value,
                               "{\"aps\":{\"alert\":{\"title\":\"Title\",\"body\":\"Body of %ld\"},"
                               "\"mutable-content\":1}%s}", n, member);
@@ -100,8 +101,9 @@ static double part(struct times *times, double share) {
 }
 
 int main(int count, char **words) {
-    if (count < 10) return fprintf(stderr, "usage: pace BOOTSTRAP IN OUT RATE SECONDS WARMUP DEADLINE EVERY URL\n"), 2;
+    if (count < 10) return fprintf(stderr, "usage: pace BOOTSTRAP IN OUT RATE SECONDS WARMUP DEADLINE EVERY URL [KEY]\n"), 2;
     servers = words[1], input = words[2], output = words[3], url = words[9];
+    marked = count > 10 ? words[10] : "media-%ld";
     rate = atof(words[4]), seconds = atof(words[5]), warmup = atof(words[6]), deadline = atof(words[7]);
     every = atol(words[8]), total = (long)((warmup + seconds) * rate);
     struct times on = {calloc(total, sizeof(int64_t)), 0, 0, 0}, late = {calloc(total, sizeof(int64_t)), 0, 0, 0};

@@ -42,7 +42,7 @@ extension KafkaPorts {
     }
 
     mutating func begin(
-        _ message: Record, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
+        _ message: Record, entry: Int, taken: Instant?, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep {
         forgetCurrent()
         current.clear()
@@ -76,9 +76,9 @@ extension KafkaPorts {
         return take(step, of: delivery, entry)
     }
 
-    mutating func wakeUp(entry: Int, now: Instant) -> ChainStep {
+    mutating func wakeUp(entry: Int, now: Instant, isLate: Bool) -> ChainStep {
         guard let delivery = suspended[entry] else { return .suspended(until: .never) }
-        return take(environment.chain.wakeUp(delivery, now: now), of: delivery, entry)
+        return take(environment.chain.wakeUp(delivery, now: now, isLate: isLate), of: delivery, entry)
     }
 
     mutating func abandon(entry: Int) {

@@ -61,6 +61,8 @@ struct Entry {
     var hasPredecessor = false
     /// Later entries of its key wait for it.
     var holdsKey = false
+    /// It leaves now, or at its turn, as if its deadline had passed.
+    var isLate = false
 
     /// Brokers have held the entry up since then, or since it was taken if that was later.
     mutating func putOff(since: Instant, to now: Instant) {

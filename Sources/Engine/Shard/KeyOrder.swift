@@ -4,8 +4,10 @@ import PushmillStages
 /// is held, no message needs its key.
 struct KeyOrder: ~Copyable {
     private struct Queue {
+        let holder: UInt32
         var first: UInt32 = 0
         var last: UInt32 = 0
+        var count = 0
     }
 
     private var held: [UInt64: Queue] = [:]
@@ -21,6 +23,7 @@ struct KeyOrder: ~Copyable {
         let last = held.values[index].last
         if last == 0 { held.values[index].first = entry } else { entries[last].next = entry }
         held.values[index].last = entry
+        held.values[index].count += 1
         waiting += 1
         return true
     }
@@ -29,7 +32,7 @@ struct KeyOrder: ~Copyable {
     mutating func hold(_ entry: UInt32, _ entries: inout EntryTable) {
         guard !entries[entry].holdsKey, entries[entry].key != 0 else { return }
         entries[entry].holdsKey = true
-        let former = held.updateValue(Queue(), forKey: entries[entry].key)
+        let former = held.updateValue(Queue(holder: entry), forKey: entries[entry].key)
         precondition(former == nil, "a message ran while its key was held")
     }
 
@@ -42,8 +45,10 @@ struct KeyOrder: ~Copyable {
             held.remove(at: index)
             return 0
         }
-        held.values[index].first = entries[next].next
-        if entries[next].next == 0 { held.values[index].last = 0 }
+        let queue = held.values[index]
+        let second = entries[next].next
+        held.values[index] = Queue(
+            holder: next, first: second, last: second == 0 ? 0 : queue.last, count: queue.count - 1)
         entries[next].next = 0
         entries[next].holdsKey = true
         waiting -= 1
@@ -60,13 +65,36 @@ struct KeyOrder: ~Copyable {
         }
     }
 
+    /// Entries that wait for the stage of another, `least` or more for the same one, are late from now on, and so is
+    /// that one: of the partition, or of all if it is nil. Returns those with such a stage, and how many wait for them.
+    func hurry(
+        _ partition: Int32?, least: Int, _ entries: inout EntryTable
+    ) -> (suspended: [UInt32], waiting: Int) {
+        var (suspended, waiting): ([UInt32], Int) = ([], 0)
+        for queue in held.values where queue.count >= least {
+            let holder = queue.holder
+            guard entries[holder].state == .suspended, !entries[holder].isLate,
+                partition == nil || entries[holder].partition == partition
+            else { continue }
+            entries[holder].isLate = true
+            var next = queue.first
+            while next != 0 {
+                entries[next].isLate = true
+                next = entries[next].next
+            }
+            suspended.append(holder)
+            waiting += queue.count
+        }
+        return (suspended, waiting)
+    }
+
     /// Removes every waiting entry of the partition.
     mutating func removeWaiting(_ entries: inout EntryTable, of partition: Int32) {
         // An abort calls this for each of its partitions, and every message that waits for a stage holds a key.
         guard waiting > 0 else { return }
         var index = held.startIndex
         while index != held.endIndex {
-            var kept = Queue()
+            var kept = Queue(holder: held.values[index].holder)
             var entry = held.values[index].first
             while entry != 0 {
                 let next = entries[entry].next
@@ -74,6 +102,7 @@ struct KeyOrder: ~Copyable {
                 if entries[entry].partition != partition {
                     if kept.last == 0 { kept.first = entry } else { entries[kept.last].next = entry }
                     kept.last = entry
+                    kept.count += 1
                 } else {
                     waiting -= 1
                 }

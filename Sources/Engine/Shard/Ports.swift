@@ -79,11 +79,11 @@ package protocol ShardPorts: ~Copyable {
     /// The message runs soon, or next but a few (`isNear`): starts to load what its stages will look up.
     func prepare(_ message: Message, isNear: Bool)
 
-    /// Runs the message, which has waited since `taken`. `count` is the count of its account; if `isCounted`, the count
+    /// Runs the message, which has waited since `taken`; if that is nil it gets last-chance edits. `count` is the count of its account; if `isCounted`, the count
     /// already includes the message and is shown unchanged. A message that has ended stays current until the next
     /// `begin`, `resume` or `wakeUp`.
     mutating func begin(
-        _ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
+        _ message: Message, entry: Int, taken: Instant?, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep
 
     /// The bytes that a suspended entry takes in addition to those of its message.
@@ -95,8 +95,9 @@ package protocol ShardPorts: ~Copyable {
     /// Continues a suspended entry whose stage has ended; nil if the result is stale and nothing is to be done.
     mutating func resume(entry: Int, now: Instant) -> ChainStep?
 
-    /// The wake-up of a suspended entry is due: abandons its stage, unless it is too early for that.
-    mutating func wakeUp(entry: Int, now: Instant) -> ChainStep
+    /// The wake-up of a suspended entry is due: abandons its stage, unless it is too early for that. If `isLate`, the
+    /// message leaves as if its deadline had passed.
+    mutating func wakeUp(entry: Int, now: Instant, isLate: Bool) -> ChainStep
 
     /// Drops a suspended entry; its stage is canceled.
     mutating func abandon(entry: Int)
@@ -257,6 +258,8 @@ package enum ShardNews: Sendable, Equatable {
     case offsetMissing(TopicPartition)
     /// Intake pauses: what is done beyond a hanging message does not fit into a commit, or too many wait behind one.
     case windowFull(TopicPartition, offset: Int64)
+    /// Messages leave early, because too many wait for the stage of another of their recipient.
+    case recipientsHurried(count: Int)
     case metadataCut(TopicPartition, leftOut: Int)
     case commitFailed(reason: String)
     case transactionAborted(reason: String)

@@ -165,15 +165,37 @@ extension Shard where Ports: ~Copyable {
     private func isCrowded(_ index: Int32, by factor: Int) -> Bool {
         let waiting = partitions[index].waiting * factor
         guard waiting > 0 else { return false }
-        let bytesLeft = settings.maxInFlightBytes - entries.byteCount
-        let room = min(entries.capacity - entries.count, bytesLeft / max(1, entries.byteCount / entries.count))
+        let room = roomLeft
         return waiting > room && waiting > (entries.count + room) / 2 / partitions.count
             && partitions.indices.contains { $0 != index && partitions[$0].isServed }
+    }
+
+    /// For how many more messages of the usual size there is room.
+    private var roomLeft: Int {
+        let bytesLeft = settings.maxInFlightBytes - entries.byteCount
+        return min(entries.capacity - entries.count, bytesLeft / max(1, entries.byteCount / max(1, entries.count)))
+    }
+
+    /// Other recipients do not wait because very many messages wait for the hanging stage of one recipient's: if such
+    /// messages take up the room of all partitions, or of this one, they leave with last-chance edits, and that stage
+    /// is abandoned. If all of a partition is in order, its other messages have to wait anyway.
+    mutating func hurryCrowds(of index: Int32? = nil) {
+        guard settings.ordering == .key, order.waiting > 0 else { return }
+        guard index != nil || order.waiting > max(roomLeft, entries.count / 2) else { return }
+        let (late, waiting) = order.hurry(index, least: max(2, entries.capacity / 64), &entries)
+        guard !late.isEmpty else { return }
+        for entry in late {
+            wakeUps.remove(entry, &entries)
+            entries[entry].wakeUp = now
+            wakeUps.insert(entry, &entries)
+        }
+        ports.tell(.recipientsHurried(count: late.count + waiting))
     }
 
     private mutating func stall(_ message: Ports.Message, _ index: Int32) {
         ports.tell(.windowFull(partitions[index].id, offset: message.offset))
         if !PlantedFault.isPlanted(.pauseForgotten) { stall(index, at: message.offset) }
+        hurryCrowds(of: index)
         ports.release(message)
     }
 
@@ -254,8 +276,8 @@ extension Shard where Ports: ~Copyable {
             entries[entry].wasCounted = !(state < event) && !PlantedFault.isPlanted(.redeliveredCountedAgain)
         }
         let step = ports.begin(
-            message, entry: Int(entry), taken: entries[entry].taken, now: now, count: count,
-            isCounted: entries[entry].wasCounted)
+            message, entry: Int(entry), taken: entries[entry].isLate ? nil : entries[entry].taken, now: now,
+            count: count, isCounted: entries[entry].wasCounted)
         if case .suspended = step {
             setKey(of: entry)
             // Replaces the bytes that it took while it waited.

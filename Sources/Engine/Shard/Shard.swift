@@ -156,6 +156,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         sendHeld()
         readChangelog()
         takeMessages()
+        hurryCrowds()
         advancePartitions()
         advanceCheckpoint()
         advanceEnding()
@@ -244,7 +245,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         // At most once for each: `handle` may insert an entry again.
         for _ in 0..<wakeUps.count {
             guard let entry = wakeUps.next(dueAt: now, &entries) else { return }
-            handle(ports.wakeUp(entry: Int(entry), now: now), of: entry)
+            handle(ports.wakeUp(entry: Int(entry), now: now, isLate: entries[entry].isLate), of: entry)
         }
     }
 

@@ -23,14 +23,15 @@ extension Chain {
     /// The delivery must be clear and its record filled. `taken` is when the record came from the input. `wallClock`,
     /// in milliseconds since 1970, decides whether it has expired. `count` is the account's before this message, nil if
     /// there is no account or nothing counts; if the message `isCounted` in it, it is shown unchanged. The deadline
-    /// runs from now on; a message that waited that long for its turn gets only last-chance edits.
+    /// runs from now on; a message that waited that long for its turn, or whose `taken` is nil, gets only last-chance
+    /// edits.
     public func begin(
-        _ delivery: Delivery, taken: Instant, now: Instant, wallClock: Int64, count: Int32?, isCounted: Bool = false
+        _ delivery: Delivery, taken: Instant?, now: Instant, wallClock: Int64, count: Int32?, isCounted: Bool = false
     ) -> Step {
         guard case .clear = delivery.phase else { preconditionFailure("a delivery is cleared before it begins") }
         delivery.phase = .ended
         delivery.isCounted = isCounted
-        let latestTurn = taken.advanced(nanoseconds: deadlineNanoseconds)
+        let latestTurn = taken?.advanced(nanoseconds: deadlineNanoseconds) ?? .past
         // A message whose turn comes too late has a deadline in the past, which `gate` sees.
         let deadline = now < latestTurn ? now.advanced(nanoseconds: deadlineNanoseconds) : latestTurn
         return delivery.unownedRecord._withUnsafeGuaranteedRef { record in

@@ -26,9 +26,14 @@ extension Chain {
     }
 
     /// To be called at a suspended delivery's `nextWakeUp`. If its stage has ended by now, the result counts. A stage
-    /// that still runs is abandoned: its task is canceled, and its result is dropped.
-    public func wakeUp(_ delivery: Delivery, now: Instant) -> Step {
+    /// that still runs is abandoned: its task is canceled, and its result is dropped. If `isLate`, the message's time is
+    /// up now.
+    public func wakeUp(_ delivery: Delivery, now: Instant, isLate: Bool = false) -> Step {
         guard case .suspended(let work) = delivery.phase else { preconditionFailure("no stage of this delivery runs") }
+        if isLate {
+            delivery.deadline = min(delivery.deadline, now)
+            delivery.nextWakeUp = min(delivery.nextWakeUp, now)
+        }
         if let step = resume(delivery, now: now) { return step }
         guard now >= delivery.nextWakeUp else { return .notDue(until: delivery.nextWakeUp) }
         guard work.abandon() else {

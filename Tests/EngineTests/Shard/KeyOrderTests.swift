@@ -78,6 +78,29 @@ struct KeyOrderTests {
         expect(order.isEmpty, is: true)
     }
 
+    @Test("Entries are late if enough wait for the stage of the same one")
+    func hurried() {
+        var entries = Self.table([5, 5, 5, 6, 6, 7, 7, 7, 8, 8, 8])
+        var order = KeyOrder()
+        for (holder, waiting) in [(1, 2...3), (4, 5...5), (6, 7...8), (9, 10...11)] as [(UInt32, ClosedRange<UInt32>)] {
+            order.hold(holder, &entries)
+            entries[holder].state = holder == 9 ? .held : .suspended
+            for entry in waiting { _ = order.wait(entry, &entries) }
+        }
+        entries[6].partition = 1
+        let ofPartition = order.hurry(1, least: 2, &entries)
+        expect(ofPartition.suspended, is: [6])
+        let rest = order.hurry(nil, least: 2, &entries)
+        expect(rest.suspended, is: [1])
+        expect(rest.waiting, is: 2)
+        expect(entries.indices.filter { entries[$0].isLate }, is: [1, 2, 3, 6, 7, 8])
+        // The next one holds the key, and is not waited for by itself.
+        let next = order.release(1, &entries)
+        entries[next].state = .suspended
+        let again = order.hurry(nil, least: 2, &entries)
+        expect(again.suspended, is: [])
+    }
+
     @Test("Removing the entries of partitions where none waits is cheap with many held keys", .timeLimit(.minutes(1)))
     func removedOfMany() {
         var entries = Self.table((UInt64(1)...10_001).map { min($0, 10_000) })

@@ -56,6 +56,8 @@ final class ScriptedPorts: ShardPorts {
     private(set) var calls: [Call] = []
     /// How long each message waited for its turn: nanoseconds by offset.
     private(set) var waited: [Int64: UInt64] = [:]
+    /// The offsets of messages that left, or began, as if their deadline had passed.
+    private(set) var late: [Int64] = []
 
     // What the shard will get.
     var events: [ConsumerEvent] = []
@@ -175,10 +177,10 @@ final class ScriptedPorts: ShardPorts {
     }
 
     func begin(
-        _ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
+        _ message: Message, entry: Int, taken: Instant?, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep {
         calls.append(.begin(offset: message.offset, count: count, isCounted: isCounted))
-        waited[message.offset] = now.nanoseconds(since: taken)
+        if let taken { waited[message.offset] = now.nanoseconds(since: taken) } else { late.append(message.offset) }
         let output = Output(partition: message.partition, offset: message.offset)
         let step = chain(message, now)
         switch step {
@@ -202,8 +204,9 @@ final class ScriptedPorts: ShardPorts {
 
     func resume(entry: Int, now: Instant) -> ChainStep? { end(entry) }
 
-    func wakeUp(entry: Int, now: Instant) -> ChainStep {
+    func wakeUp(entry: Int, now: Instant, isLate: Bool) -> ChainStep {
         calls.append(.wakeUp(entry: entry))
+        if isLate, let output = suspended[entry] { late.append(output.offset) }
         return end(entry) ?? .suspended(until: .never)
     }
 

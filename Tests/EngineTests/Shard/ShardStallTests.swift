@@ -60,6 +60,7 @@ struct ShardStallTests {
         arguments: [false, true])
     func crowded(isOfBytes: Bool) {
         let shard = Shard {
+            $0.ordering = .partition
             guard isOfBytes else { return }
             ($0.maxInFlight, $0.maxInFlightBytes) = (100, 1_600)
         }
@@ -88,7 +89,7 @@ struct ShardStallTests {
 
     @Test("Messages that come together behind a hanging one leave room for other partitions")
     func crowdedAtOnce() {
-        let shard = Shard()
+        let shard = Shard { $0.ordering = .partition }
         shard.begin(0..<2)
         shard.ports.chain = { message, now in
             message.offset == 0 && message.partition == 0
@@ -121,7 +122,7 @@ struct ShardStallTests {
 
     @Test("A shard's only partition may take all the room")
     func alone() {
-        let shard = Shard()
+        let shard = Shard { $0.ordering = .partition }
         shard.begin()
         shard.suspend([0], for: .seconds(9))
         for _ in 0..<16 {
@@ -130,5 +131,77 @@ struct ShardStallTests {
         }
         expect(shard.figures.inFlight, is: 16)
         #expect(!shard.ports.takeCalls().contains(.stop(Shard.partition())))
+    }
+}
+
+@Suite("Many messages that wait for one of their recipient")
+struct ShardHurryTests {
+    private typealias Shard = ScriptedShard
+
+    /// The first of each of these recipients' messages hangs.
+    private func hang(_ shard: Shard, _ recipients: Set<String>) {
+        var hanging = recipients
+        shard.ports.chain = { message, now in
+            hanging.remove(message.recipient) == nil ? .ended(.output) : .suspended(until: now + .seconds(9))
+        }
+    }
+
+    @Test("If they take more room than is left, they leave late and in order, and nobody else waits", arguments: 1...2)
+    func half(partitions: Int32) {
+        let shard = Shard()
+        shard.begin(0..<partitions)
+        hang(shard, ["anna", "bert"])
+        shard.deliver(to: "bert")
+        for _ in 0..<7 {
+            shard.deliver(to: "anna")
+            expect(shard.published(), is: [])
+        }
+        // One hangs, and seven wait; six more have room.
+        shard.deliver(2, to: "anna")
+        expect(
+            shard.callsOfTurn().filter { if case .tell = $0 { true } else { false } },
+            is: [
+                .tell(.recipientsHurried(count: 9))
+            ])
+        expect(shard.published(), is: Array(1...9))
+        expect(shard.ports.late, is: Array(1...9))
+        expect(shard.ports.suspendedEntries.count, is: 1)
+        shard.acknowledge()
+        shard.turn()
+        shard.deliver(to: "anna")
+        expect(shard.published(), is: [10])
+        expect(shard.ports.late.count, is: 9)
+    }
+
+    @Test("They do not stop their partition for long")
+    func ofPartition() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        let others = (0..<8).map { "other \($0)" }
+        hang(shard, Set(others + ["anna"]))
+        for other in others { shard.deliver(of: 1, to: other) }
+        shard.deliver(6, to: "anna")
+        expect(shard.published(), is: [])
+        shard.deliver(to: "bert")
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.stop(Shard.partition())))
+        #expect(calls.contains(.tell(.recipientsHurried(count: 6))))
+        expect(shard.published(), is: Array(0..<6))
+        expect(shard.ports.late, is: Array(0..<6))
+        shard.acknowledge()
+        #expect((0..<3).flatMap { _ in shard.callsOfTurn() }.contains(.read([Shard.position(6)])))
+    }
+
+    @Test("A few messages of each of many recipients are not hurried")
+    func spread() {
+        let shard = Shard { $0.maxInFlight = 256 }
+        shard.begin()
+        let recipients = (0..<64).map { "\($0)" }
+        hang(shard, Set(recipients))
+        // At least four must wait for the same one.
+        for _ in 0..<4 { for recipient in recipients { shard.deliver(to: recipient) } }
+        for _ in 0..<4 { shard.turn() }
+        expect(shard.figures.inFlight, is: 256)
+        expect(shard.ports.late, is: [])
     }
 }

@@ -60,14 +60,17 @@ struct DeadlineTests {
         #expect(chain.resume(delivery, now: deadline) == nil)
     }
 
-    @Test("At the deadline the best attempt is published; the stage's late result is dropped and counted")
-    func late() async throws {
+    @Test(
+        "At the deadline, or if it is late before that, the best attempt is published; the stage's result is dropped",
+        arguments: [false, true])
+    func late(isEarly: Bool) async throws {
         let chain = chain([
             ChainLink(ScriptedStage.marking("a")), ChainLink(hanging), ChainLink(ScriptedStage.marking("b")),
         ])
         let delivery = Delivery()
         let (run, _) = try await start(chain, delivery)
-        let verdict = try #require(chain.wakeUp(delivery, now: deadline).verdict)
+        let step = chain.wakeUp(delivery, now: isEarly ? time.now : deadline, isLate: isEarly)
+        let verdict = try #require(step.verdict)
         let published = Published(verdict, delivery)
         expect(published.outcome, is: .bestAttempt)
         expect(
@@ -160,12 +163,14 @@ struct DeadlineTests {
         expect(published?.stages, is: "a=ok,f=failed:no-luck,s=failed:error,b=ok")
     }
 
-    @Test("A message that waited for a whole deadline gets only last-chance edits")
-    func behindAHangingOne() throws {
+    @Test(
+        "A message that waited for a whole deadline, or is late, gets only last-chance edits",
+        arguments: [.seconds(30), nil] as [Duration?])
+    func behindAHangingOne(wait: Duration?) throws {
         let chain = chain([ChainLink(ScriptedStage.marking("a")), ChainLink(hanging)])
         for _ in 1...10 {
             let delivery = Delivery()
-            let verdict = try #require(Message().begin(chain, delivery, after: .seconds(30)).verdict)
+            let verdict = try #require(Message().begin(chain, delivery, after: wait).verdict)
             let published = Published(verdict, delivery)
             expect(published.outcome, is: .bestAttempt)
             expect(published.value?.contains("Helloa?"), is: true)

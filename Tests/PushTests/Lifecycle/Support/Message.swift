@@ -18,15 +18,17 @@ struct Message {
     }
 
     /// Fills the delivery and begins, after this long a wait for its turn.
+    /// If `wait` is nil, the message is late.
     func begin(
-        _ chain: Chain, _ delivery: Delivery, count: Int32? = nil, after wait: Duration = .zero
+        _ chain: Chain, _ delivery: Delivery, count: Int32? = nil, after wait: Duration? = .zero
     ) -> Chain.Step {
         delivery.clear()
         let taken = chain.time.now
         delivery.record.fill(envelope, topic: SourceTopic(envelope.topic))
         let count = Chain.account(of: delivery.record) == nil ? nil : count
         return chain.begin(
-            delivery, taken: taken, now: taken + wait, wallClock: envelope.timestamp, count: count)
+            delivery, taken: wait == nil ? nil : taken, now: taken + (wait ?? .zero), wallClock: envelope.timestamp,
+            count: count)
     }
 
     /// Runs the whole chain. Stages that may wait run in the caller's task, one after another.

@@ -14,7 +14,7 @@ struct Suspension {
 
 extension SimulatedPorts {
     package func begin(
-        _ message: SimulatedMessage, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
+        _ message: SimulatedMessage, entry: Int, taken: Instant?, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep {
         elapsed += 2_000
         let event = events[Int(message.event)]
@@ -44,6 +44,10 @@ extension SimulatedPorts {
         }
         let result = ChainStep.ended(.output, event.isCounted ? event.operation : nil)
         guard event.behaviour == .suspended || event.behaviour == .late else {
+            current = output
+            return result
+        }
+        guard let taken else {
             current = output
             return result
         }
@@ -105,12 +109,12 @@ extension SimulatedPorts {
         return end(entry, suspension)
     }
 
-    package func wakeUp(entry: Int, now: Instant) -> ChainStep {
+    package func wakeUp(entry: Int, now: Instant, isLate: Bool) -> ChainStep {
         guard suspensions.indices.contains(entry), let suspension = suspensions[entry] else {
             witness.broken("entry \(entry) expires and is not suspended", by: self)
             return .ended(.nowhere)
         }
-        guard now.nanoseconds >= suspension.deadline else {
+        guard isLate || now.nanoseconds >= suspension.deadline else {
             return .suspended(until: Instant(nanoseconds: suspension.deadline))
         }
         return end(entry, suspension, isKept: PlantedFault.isPlanted(.deadlineBesideStage))
