@@ -16,7 +16,7 @@ struct FetchTests {
         "Media is kept whole under its hash",
         arguments: [
             "/fast/a.jpg", "/fast/big.jpg?9999999", "/slow/a.jpg", "/chunks/a.jpg", "/mislabelled/a", "/busy/a.jpg",
-            "/hops/1/a.jpg", "/hops/5/b.jpg", "/trailers/a.jpg?9",
+            "/hops/1/a.jpg", "/hops/5/b.jpg", "/trailers/a.jpg?9", "/lines/a.jpg?255-many", "/lines/b.jpg?255-folded",
         ])
     func kept(_ path: String) async throws {
         let media = try await shelf.media(server.url(path))
@@ -57,6 +57,19 @@ struct FetchTests {
         for type in MediaType.allCases where type.rawValue.hasPrefix(kind) {
             expect(type.sizeLimit, is: megabytes * 1_000_000)
         }
+    }
+
+    @Test(
+        "Headers of too many lines, or too many bytes, are read once",
+        arguments: ["/lines/", "/wordless/", "/trailers/"])
+    func lines(_ kind: String) async throws {
+        let name = "\(UInt64.random(in: 0 ... .max))"
+        for query in kind == "/lines/" ? ["257-many", "99999-many", "99999-folded"] : ["99"] {
+            let path = "\(kind)\(name)?\(query)"
+            await #expect(throws: MediaFailure.broken) { try await shelf.media(server.url(path)) }
+            expect(server.requests(for: path).count, is: 1)
+        }
+        expect(shelf.names, is: [])
     }
 
     @Test("A redirect without a target is requested once")

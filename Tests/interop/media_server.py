@@ -245,6 +245,14 @@ class Server:
             writer.write(b"".join(b"X-%d: %s\r\n" % (n, b"x" * 1000) for n in range(64)))
             await writer.drain()
 
+    async def on_lines(self, writer, path, query, headers, number):
+        """So many lines of headers, or of one that continues."""
+        count, line = query.split("-")
+        start = b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n"
+        writer.write(start + {"many": b"a:\r\n", "folded": b" c\r\n"}[line] * (int(count) - 2) + b"\r\n" + picture(path))
+        await writer.drain()
+        return True
+
     async def on_long_line(self, writer, path, query, headers, number):
         """A header without an end."""
         writer.write(b"HTTP/1.1 200 OK\r\nX: ")

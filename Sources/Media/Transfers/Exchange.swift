@@ -32,10 +32,12 @@ final class Exchange {
     var isForbidden: Bool { isAdmitted == false }
     /// Looks in a row that found nothing new. libcurl's own speed limit would check each transfer once a second.
     var quietLooks = 0
-    /// Bytes of headers, and of trailers after the body: libcurl keeps both, but limits only headers.
-    fileprivate var headerCount = 0
-    /// libcurl's own limit for headers.
-    fileprivate static let mostHeaders = 300 << 10
+    /// Bytes and lines of headers, and of trailers after the body. libcurl keeps all of them, each line in memory of its
+    /// own, and the time for lines that continue another grows with the square of their number.
+    fileprivate var headerBytes = 0
+    fileprivate var headerLines = 0
+    fileprivate static let mostHeaderBytes = 32 << 10
+    fileprivate static let mostHeaderLines = 256
     /// Where the part that was asked for begins.
     let start: Int
     fileprivate let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
@@ -149,8 +151,13 @@ private func takeHeader(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     guard let exchange = Exchange.of(context) else { return 0 }
-    exchange.headerCount += size * count
-    return exchange.headerCount <= Exchange.mostHeaders ? size * count : 0
+    exchange.headerBytes += size * count
+    exchange.headerLines += 1
+    guard exchange.headerBytes <= Exchange.mostHeaderBytes, exchange.headerLines <= Exchange.mostHeaderLines else {
+        exchange.owner.refuse(.broken)
+        return 0
+    }
+    return size * count
 }
 
 /// Called by libcurl before it resolves a name; a result other than 0 ends the transfer.

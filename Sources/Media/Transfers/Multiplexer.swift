@@ -4,6 +4,9 @@ import PushmillStages
 
 /// The exchanges in progress, and the sockets they wait for. Belongs to the transfers' thread.
 final class Multiplexer {
+    /// How many connections there may be at once: with TLS, each takes 90 kB of memory.
+    static var connections: Int { min(2048, Descriptors.share) }
+
     private let multi: UnsafeMutableRawPointer
     private let poll: Int32
     private let waker: Int32
@@ -19,7 +22,7 @@ final class Multiplexer {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
         curl_multi_set_callbacks(multi, watchSocket, moveTimer, Unmanaged.passUnretained(self).toOpaque())
         // `HostShares` lets no more begin, but connections are kept for later exchanges.
-        curl_multi_set_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, Descriptors.share)
+        curl_multi_set_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, Self.connections)
         guard poll >= 0, watch(waker, EPOLLIN.rawValue) else { return nil }
     }
 

@@ -88,6 +88,9 @@ final class Transfer {
         return true
     }
 
+    /// The exchange ends, and none follows.
+    func refuse(_ failure: MediaFailure) { problem = failure }
+
     // MARK: - The end
 
     func ended(_ code: CURLcode, now: Instant) -> Step {

@@ -11,7 +11,7 @@ final class TransferLoop {
     private let report: @Sendable (Fetch, FetchResult) -> Void
     private var transfers: [ObjectIdentifier: Transfer] = [:]
     private var gate = NameGate<Exchange>()
-    private var shares = HostShares<Exchange>(connections: Descriptors.share)
+    private var shares = HostShares<Exchange>(connections: Multiplexer.connections)
     /// Exchanges that ask for their servers' addresses.
     private var asking: [Exchange] = []
     /// Fetches that are to begin again, the earliest last.
