@@ -71,6 +71,7 @@ package struct EngineSettings: Sendable {
         settings.shard.maxInFlightBytes = max(1, shard.maxInFlightBytes / cores)
         settings.shard.countBudget = shard.countBudget / cores
         settings.shard.counts = changelog != nil
+        if shard.isTransactional { settings.shard.intakePause = min(.milliseconds(20), shard.checkpointInterval / 5) }
         if consumer[Self.prefetchedRecords] == nil, consumer["client.rack"] == nil {
             settings.consumer[Self.prefetchedRecords] = "20000"
         }
@@ -124,6 +125,9 @@ package struct ShardSettings: Sendable {
     /// The maximum number of characters in a commit's metadata.
     package var metadataLimit = OffsetMetadata.limit
     package var checkpointInterval = Duration.milliseconds(20)
+    /// With transactions, how long a few records wait for others. They leave with the transaction anyway, and librdkafka
+    /// spends up to a millisecond of CPU whenever it adds partitions to a transaction.
+    package var intakePause = Duration.zero
     /// How long revoked partitions may finish what is in flight.
     package var drain = Duration.seconds(5)
     /// How long a shutdown may take, commits included.

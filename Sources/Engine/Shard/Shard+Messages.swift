@@ -33,10 +33,13 @@ extension Shard where Ports: ~Copyable {
             || PlantedFault.isPlanted(.exposureUnbounded) && entries.count < entries.capacity
     }
 
+    /// The last batch was not small, or long ago, or the transaction is about to end.
+    var mayTake: Bool { now >= nextIntake || now >= checkpoint.wakeUp(isDirty: isDirty) }
+
     mutating func takeMessages() {
         noteHoldUp()
         runBatch()
-        guard canRun, ending.isRunning, batchNext == batch.count else { return }
+        guard canRun, ending.isRunning, batchNext == batch.count, mayTake else { return }
         batch.removeAll(keepingCapacity: true)
         batchNext = 0
         if hasRoom { isFull = false }
@@ -44,6 +47,7 @@ extension Shard where Ports: ~Copyable {
         let most = order.isEmpty ? Self.batchSize : min(Self.batchSize, max(1, entries.capacity / 8))
         while batch.count < most, hasRoom, let message = ports.nextMessage() { take(message) }
         guard !batch.isEmpty else { return }
+        if settings.isTransactional, batch.count < Self.batchSize / 4 { nextIntake = now + settings.intakePause }
         // By now the memory of the first messages is in the cache.
         if settings.counts { loadAccounts() }
         for next in batch.indices { prepare(next, isNear: false) }

@@ -28,6 +28,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     // The current batch.
     var batch: [UInt32] = []
     var batchNext = 0
+    /// With transactions: until then a few records wait for others.
+    var nextIntake = Instant.past
     /// Entries that have been handed their key: they run before the rest of the batch.
     var unblocked: [UInt32] = []
     /// When messages began to be held up; nil if they may run.
@@ -166,7 +168,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         return hasEnded ? .never : nextTurn
     }
 
-    package var wantsRecords: Bool { canRun && batchNext == batch.count && hasRoom && ending.isRunning }
+    package var wantsRecords: Bool { canRun && batchNext == batch.count && hasRoom && ending.isRunning && mayTake }
 
     /// No confirmation by the group is pending, and the producer works.
     var mayPublish: Bool { confirmation == nil && !isReplacingProducer }
@@ -183,6 +185,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             if let resends = retries.letters.resendsAt { next = min(next, max(resends, lettersPausedUntil, soon)) }
         }
         if checkpoint.takesChanges, !isReplacingProducer { next = min(next, changesDue) }
+        if now < nextIntake { next = min(next, nextIntake) }
         // By then the group or a changelog may count as late, and what waits for it stops taking up room.
         if changesUnstored + doneSinceMarks + doneInMarks > 0, !hasRoom { next = min(next, now + .milliseconds(250)) }
         // A thread that makes no turn for half a session timeout counts as having been away.

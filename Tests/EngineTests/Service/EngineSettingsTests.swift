@@ -62,6 +62,17 @@ struct EngineSettingsTests {
         expect(reader["queued.max.messages.kbytes"], is: "16384")
     }
 
+    @Test("Few records wait for others only with transactions, and for a fifth of one at most")
+    func pauses() {
+        var settings = settings([])
+        settings.shard.checkpointInterval = .milliseconds(100)
+        expect(settings.shared.shard.intakePause, is: .zero)
+        settings.shard.isTransactional = true
+        expect(settings.shared.shard.intakePause, is: .milliseconds(20))
+        settings.shard.checkpointInterval = .milliseconds(10)
+        expect(settings.shared.shard.intakePause, is: .milliseconds(2))
+    }
+
     @Test("Shards share the memory for counts, and the more they are, the less each prefetches")
     func memory() {
         var settings = settings([])

@@ -119,6 +119,7 @@ package struct Scenario: Sendable {
         settings.shutdownGrace = .seconds(4)
         settings.sessionTimeout = .seconds(3)
         settings.countBudget = 1 << 20
+        pauseIntake()
         makeEvents(events, &dice)
         refuseLetters()
         makeFaults(count, &dice)
@@ -175,6 +176,11 @@ package struct Scenario: Sendable {
         case 7, 8: event.behaviour = .refusedByBrokers
         default: event.behaviour = .refusedByClient
         }
+    }
+
+    private mutating func pauseIntake() {
+        var dice = Dice(seed: seed ^ 0x9a05_e000)
+        settings.intakePause = .milliseconds(dice.pick([0, 1, 20]))
     }
 
     private mutating func refuseLetters() {
