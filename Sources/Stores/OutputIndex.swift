@@ -16,20 +16,32 @@ package struct OutputIndex: ~Copyable {
 
     private let insertOutput: Statement
     private let insertPlace: Statement
+    private let comparePlace: Statement
+    private let replacePlace: Statement
     private let takeOutput: Statement
     private let database: Database
     /// The file has positions in this array instead of names: topics are few.
     package private(set) var topics: [String] = []
     package private(set) var count: Int64 = 0
 
-    /// Another output for the same input replaces the first.
-    package mutating func put(_ bytes: [UInt8], at place: Place) throws(StoreError) {
+    /// Another output for the same input replaces the first; false if they differ.
+    @discardableResult
+    package mutating func put(_ bytes: [UInt8], at place: Place) throws(StoreError) -> Bool {
         count += 1
         try insertOutput.bind(2, bytes.span.bytes)
         try insertOutput.run(count)
         let number = topics.firstIndex(of: place.topic) ?? topics.count
         if number == topics.count { topics.append(place.topic) }
-        try insertPlace.run(Int64(number), Int64(place.partition), place.offset, count)
+        let (topic, partition) = (Int64(number), Int64(place.partition))
+        try insertPlace.run(topic, partition, place.offset, count)
+        guard database.changes == 0 else { return true }
+        for (index, value) in [topic, partition, place.offset, count].enumerated() {
+            try comparePlace.bind(Int32(index + 1), value)
+        }
+        let isSame = try comparePlace.step() && comparePlace.integer(0) == 1
+        comparePlace.reset()
+        try replacePlace.run(topic, partition, place.offset, count)
+        return isSame
     }
 
     /// Returns the output at this place, and marks it as taken.
@@ -83,7 +95,14 @@ extension OutputIndex {
         self.init(
             insertOutput: try database.prepare("INSERT INTO output(id, bytes) VALUES(?1, ?2)"),
             insertPlace: try database.prepare(
-                "INSERT OR REPLACE INTO place(topic, partition, offset, output) VALUES(?1, ?2, ?3, ?4)"),
+                "INSERT OR IGNORE INTO place(topic, partition, offset, output) VALUES(?1, ?2, ?3, ?4)"),
+            comparePlace: try database.prepare(
+                """
+                SELECT output.bytes=new.bytes FROM place JOIN output ON output.id=place.output JOIN output AS new
+                ON new.id=?4 WHERE topic=?1 AND partition=?2 AND offset=?3
+                """),
+            replacePlace: try database.prepare(
+                "UPDATE place SET output=?4 WHERE topic=?1 AND partition=?2 AND offset=?3"),
             takeOutput: try database.prepare(
                 """
                 UPDATE place SET taken=1 WHERE topic=? AND partition=? AND offset=?

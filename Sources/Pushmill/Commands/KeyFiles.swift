@@ -67,6 +67,9 @@ struct SecretFile {
     }
 
     func write(_ bytes: [UInt8]) throws(ProgramError) {
+        guard !isStrange else {
+            throw ProgramError.usage("\(path): belongs to another user, in a folder where others can write")
+        }
         // `mkstemp` creates it for its owner only (0600).
         var template = Array("\(path).XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
@@ -79,6 +82,14 @@ struct SecretFile {
             throw failure
         }
         close(descriptor)
+    }
+
+    /// Anybody may have prepared the file, to be given the keys.
+    private var isStrange: Bool {
+        var (file, folder) = (stat(), stat())
+        let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        guard stat(path, &file) == 0, file.st_uid != geteuid(), stat(parent, &folder) == 0 else { return false }
+        return file.st_uid != folder.st_uid && folder.st_mode & (S_IWGRP | S_IWOTH) != 0
     }
 
     /// The service may run as another user than the one who adds a key, or read the file through its group.

@@ -59,8 +59,8 @@ extension Command {
         redrive.reasons = Set(try invocation.values(.reason, reason))
         redrive.keys = Set(invocation.texts(.letterKey).map { Array($0.utf8) })
         redrive.since = try invocation.value(.since, time) ?? redrive.since
-        redrive.until = try invocation.value(.until, time) ?? redrive.until
-        guard redrive.since <= redrive.until else { throw .usage("--since is later than --until") }
+        redrive.until = try invocation.value(.until, time)
+        guard redrive.since <= redrive.until ?? .max else { throw .usage("--since is later than --until") }
         let attempts = try invocation.value(.maximalAttempts, .integer(1...1_000_000))
         redrive.maximalAttempts = attempts.map { Int64($0) } ?? redrive.maximalAttempts
         redrive.isDry =

@@ -19,11 +19,11 @@ package struct TopicRange: Sendable, Equatable {
 
     package init(topic: String) { self.topic = topic }
 
-    /// The times that its records may have.
-    var times: Range<Int64> {
-        let first = if case .time(let time) = from { time } else { Int64.min }
-        let end = if case .time(let time) = to { time } else { Int64.max }
-        return first..<max(first, end)
+    /// Whether it may have records of this time.
+    func isInRange(_ time: Int64) -> Bool {
+        if case .time(let first) = from, time < first { return false }
+        if case .time(let end) = to, time >= end { return false }
+        return true
     }
 }
 

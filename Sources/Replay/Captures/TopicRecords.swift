@@ -11,7 +11,7 @@ package final class TopicRecords: RecordSource {
     /// Gets the number of records so far that were read but have another time than those of the range.
     package var onSkip: (Int) -> Void = { _ in }
     private var skipped = 0
-    private let times: Range<Int64>
+    private let range: TopicRange
     /// Where to continue after `next` has come to its end.
     package let ends: [Position]
     /// Where the range begins, which may be beyond `ends`.
@@ -29,7 +29,7 @@ package final class TopicRecords: RecordSource {
         _ range: TopicRange, _ properties: ClientProperties, timeIndex: TimeIndex? = nil
     ) throws(ReplayError) {
         topic = range.topic
-        times = range.times
+        self.range = range
         lowest = if case .offset(let offset) = range.from { offset } else { 0 }
         var properties = properties
         // Records that retention deletes meanwhile cause an error instead of being skipped.
@@ -74,7 +74,7 @@ package final class TopicRecords: RecordSource {
             }
             let before = skipped
             let isOpen = try reading?.next(limit, isEnding: isEnding) { record in
-                if times.contains(record.timestamp) {
+                if range.isInRange(record.timestamp) {
                     records.append(RecordEnvelope(record, topic: topic))
                 } else {
                     skipped += 1
@@ -88,7 +88,7 @@ package final class TopicRecords: RecordSource {
 
     package func failure(at index: Int, _ what: String) -> ReplayError { .unreadable(name: name, what: what) }
 
-    package func isInRange(_ time: Int64) -> Bool { times.contains(time) }
+    package func isInRange(_ time: Int64) -> Bool { range.isInRange(time) }
 
     /// Reads beyond `ends`: returns what comes within `milliseconds`, which may be nothing. Only after `next` has come
     /// to its end.
@@ -106,7 +106,7 @@ package final class TopicRecords: RecordSource {
         if batch.records.isEmpty, let error = batch.errors.first(where: { !$0.error.isTimeOut })?.error {
             throw .kafka(doing: "reading the \(name)", error)
         }
-        let records = batch.records.filter { $0.offset >= lowest && times.contains($0.timestamp) }
+        let records = batch.records.filter { $0.offset >= lowest && range.isInRange($0.timestamp) }
         return records.map { RecordEnvelope($0, topic: topic) }
     }
 }

@@ -8,7 +8,7 @@ package struct Redrive: Sendable {
     package var keys: Set<[UInt8]> = []
     /// In milliseconds since 1970; a letter has its record's timestamp.
     package var since = Int64.min
-    package var until = Int64.max
+    package var until: Int64?
     /// A letter that has been sent back this often stays.
     package var maximalAttempts: Int64 = 3
     /// Only reports what would be done.
@@ -128,7 +128,7 @@ package struct Redrive: Sendable {
     private func isMeant(_ letter: DeadLetter) -> Bool {
         (reasons.isEmpty || reasons.contains(letter.reason))
             && (keys.isEmpty || keys.contains(letter.record.key ?? []))
-            && letter.record.timestamp >= since && letter.record.timestamp < until
+            && letter.record.timestamp >= since && until.map { letter.record.timestamp < $0 } ?? true
     }
 
     private func fate(of letter: DeadLetter, _ inputs: [String], _ known: inout Set<String>) -> Fate {

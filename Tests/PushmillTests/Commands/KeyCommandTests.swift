@@ -89,6 +89,19 @@ struct KeyCommandTests {
         if isGivenAway { #expect(status.st_uid == 12_345 && status.st_gid == 54_321) }
     }
 
+    @Test("A key is not added to a file that another user has put where anybody can")
+    func strange() async throws {
+        let keys = try KeyFolder()
+        try await keys.generate("openssl --kid a")
+        // Only root may do this.
+        guard chown(keys.keys, 12_345, 54_321) == 0 else { return }
+        let folder = String(keys.keys[..<(try #require(keys.keys.lastIndex(of: "/")))])
+        try #require(chmod(folder, 0o777) == 0)
+        let failure = await #expect(throws: Tool.Failed.self) { try await keys.generate("openssl --kid b") }
+        expect(failure.map { "\($0)".contains("belongs to another user") }, is: true)
+        try expect(keys.set().keys.count, is: 1)
+    }
+
     // Serialized: a search of memory copies what the other case is about to wipe.
     @Test(
         "No secret of a new key or of its key set stays in memory", .serialized,

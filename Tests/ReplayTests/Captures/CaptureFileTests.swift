@@ -118,6 +118,23 @@ struct CaptureFileTests {
             error?.description, is: "\(path): line 3: events/0/0 has no header pushmill-source: it is not an output")
     }
 
+    @Test("Of two different outputs for one input, a file cannot say which counts", arguments: [false, true])
+    func contradiction(isDifferent: Bool) async throws {
+        let lines = ["{}", isDifferent ? "[]" : "{}"].map { payload in
+            RecordEnvelope(payload, headers: [("pushmill-source", "events/0/1")]).line
+        }
+        let path = try folder.write(lines.joined(separator: "\n"), to: "golden.jsonl")
+        let file = try CaptureFile(path: path, isOrdered: false, parallelism: 1)
+        guard isDifferent else {
+            _ = try await Baseline([file], isWider: false)
+            return
+        }
+        let error = await #expect(throws: ReplayError.self) { _ = try await Baseline([file], isWider: false) }
+        expect(
+            error?.description,
+            is: "\(path): line 3: events/0/0 is another output for events/0/1 than before")
+    }
+
     @Test("An error names a missing file")
     func missing() async throws {
         let error = await #expect(throws: ReplayError.self) { _ = try await read("\(folder.path)/none.jsonl") }

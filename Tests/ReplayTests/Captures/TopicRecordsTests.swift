@@ -121,6 +121,15 @@ struct TopicRecordsTests {
         expect(summary.missing, is: 0)
     }
 
+    @Test(
+        "Bounds decide which times are in a range, and without any all are", arguments: [.min, -1, 0, .max] as [Int64])
+    func times(_ time: Int64) {
+        expect(range { _ in }.isInRange(time), is: true)
+        expect(range { $0.from = .time(0) }.isInRange(time), is: time >= 0)
+        expect(range { $0.to = .time(0) }.isInRange(time), is: time < 0)
+        expect(range { ($0.from, $0.to) = (.time(5), .time(1)) }.isInRange(time), is: false)
+    }
+
     @Test("An offset that the log no longer holds is an error")
     func gone() async throws {
         // The embedded broker keeps 5 MB per partition.
