@@ -79,9 +79,9 @@ package protocol ShardPorts: ~Copyable {
     /// The message runs soon, or next but a few (`isNear`): starts to load what its stages will look up.
     func prepare(_ message: Message, isNear: Bool)
 
-    /// Runs the message, which has waited since `taken`; if that is nil it gets last-chance edits. `count` is the count of its account; if `isCounted`, the count
-    /// already includes the message and is shown unchanged. A message that has ended stays current until the next
-    /// `begin`, `resume` or `wakeUp`.
+    /// Runs the message, which has waited since `taken`; if that is nil, it gets only last-chance edits. `count` is the
+    /// count of its account; if `isCounted`, the count already includes the message and is shown unchanged. A message
+    /// that has ended stays current until the next `begin`, `resume` or `wakeUp`.
     mutating func begin(
         _ message: Message, entry: Int, taken: Instant?, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep
