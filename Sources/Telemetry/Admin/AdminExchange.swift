@@ -30,7 +30,12 @@ func handleRequest(
     let loop = Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue()
     guard let known = slot.pointee else {
         slot.pointee = Unmanaged.passRetained(AdminExchange()).toOpaque()
-        let length = values(.HEADER_KIND, of: connection).first { $0.name.lowercased() == "content-length" }
+        let lengths = values(.HEADER_KIND, of: connection).filter {
+            ["content-length", "transfer-encoding"].contains($0.name.lowercased())
+        }
+        // A proxy may think that the body ends elsewhere.
+        guard lengths.count <= 1 else { return .NO }
+        let length = lengths.first { $0.name.lowercased() == "content-length" }
         guard let length, UInt64(length.value) ?? .max > UInt64(loop.limits.bodyBytes) else { return .YES }
         return loop.send(.text(status: 413, "The body is too large.\n"), to: connection)
     }

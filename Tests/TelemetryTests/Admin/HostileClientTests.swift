@@ -70,6 +70,19 @@ import Testing
         expect(test.log.level, is: .debug)
     }
 
+    @Test(
+        "A request that says twice where its body ends is not answered",
+        arguments: [
+            "Content-Length: 4\r\nContent-Length: 5\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        ])
+    func ambiguous(headers: String) throws {
+        let test = try TestServer()
+        let client = try test.connect()
+        client.send("PUT /log-level HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n5\r\nerror\r\n0\r\n\r\n")
+        expect(client.readToEnd(), is: "")
+        expect(test.log.level, is: .debug)
+    }
+
     @Test("A client that writes a byte at a time is answered and delays no other")
     func slowWriter() throws {
         // On a busy machine the loop may take longer than the time limit of a request.
