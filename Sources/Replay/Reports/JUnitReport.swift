@@ -1,9 +1,6 @@
 /// The format that continuous integration systems read: a suite for each kind of change, a failed case for each record,
 /// and one case for all that is the same.
 package final class JUnitReport: ReplayReport {
-    /// More than anyone reads; further records are only counted.
-    private static let limit = 1000
-
     private struct Suite {
         var cases = ""
         var count = 0
@@ -12,17 +9,17 @@ package final class JUnitReport: ReplayReport {
 
     private let file: ReportFile
     private var suites: [String: Suite] = [:]
-    private var shown = 0
+    /// More than anyone reads; further records are only counted.
+    private var included = IncludedChanges(most: 1000)
 
     package init(path: String) throws(ReplayError) { file = try ReportFile(path: path) }
 
     package func add(_ change: RecordChange) {
-        let isShown = shown < Self.limit
+        let isShown = included.includes(change.group)
         // Changes that are not shown get no kinds of their own either.
         let name = isShown || suites[change.group] != nil ? change.group : "further changes"
         var suite = suites[name] ?? Suite()
         if isShown {
-            shown += 1
             suite.count += 1
             suite.cases += Self.failure(name, change.source, Self.text(change))
         } else {

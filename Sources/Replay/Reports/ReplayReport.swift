@@ -112,3 +112,25 @@ func asked<Result: ~Copyable>(
 ) throws(ReplayError) -> Result {
     do throws(KafkaError) { return try body() } catch { throw .kafka(doing: doing, error) }
 }
+
+/// Which changes a long report includes: the first ones, and beyond those the first of each kind, so that none is hidden
+/// behind another.
+struct IncludedChanges {
+    private static let ofKind = 20
+    private static let kinds = 100
+
+    let most: Int
+    private(set) var count = 0
+    /// How many of the first kinds were included, by their names.
+    private var known: [String: Int] = [:]
+
+    init(most: Int) { self.most = most }
+
+    mutating func includes(_ group: String) -> Bool {
+        let before = known[group] ?? (known.count < Self.kinds ? 0 : Self.ofKind)
+        guard count < most || before < Self.ofKind else { return false }
+        if known[group] != nil || known.count < Self.kinds { known[group] = before + 1 }
+        count += 1
+        return true
+    }
+}

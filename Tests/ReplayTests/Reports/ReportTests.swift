@@ -108,19 +108,29 @@ struct ReportTests {
         #expect(text.contains("\\u003cimg src=x onerror=alert(1)>"))
     }
 
-    @Test("The HTML page holds 50,000 differences at most and says how many it shows")
-    func limit() throws {
-        let page = try HTMLReport(path: "\(folder.path)/report.html")
+    @Test(
+        "Long reports hold the first differences, and then the first of other kinds, and say how many",
+        arguments: [
+            (true, 50_000), (false, 1_000),
+        ])
+    func limit(isPage: Bool, most: Int) throws {
+        let path = "\(folder.path)/report"
+        let report: any ReplayReport = isPage ? try HTMLReport(path: path) : try JUnitReport(path: path)
         let side = RecordSide(RecordEnvelope(#"{"aps":{"alert":"x"}}"#))
-        for index in 0..<50_100 {
-            try page.add(
+        for index in 0..<most + 100 {
+            try report.add(
                 RecordChange(kind: .new, source: "events/0/\(index)", before: nil, after: side, fields: []))
         }
-        try page.finish(ReplaySummary())
-        let text = try folder.text("report.html")
-        #expect(text.contains("events/0/49999\""))
-        #expect(!text.contains("events/0/50000\""))
-        #expect(text.contains(#""shown":50000"#))
+        for index in 0..<100 {
+            try report.add(
+                RecordChange(kind: .missing, source: "events/1/\(index)", before: side, after: nil, fields: []))
+        }
+        try report.finish(ReplaySummary())
+        let text = try folder.text("report")
+        for (name, isThere) in [
+            ("0/\(most - 1)", true), ("0/\(most)", false), ("1/19", true), ("1/20", false),
+        ] { expect(text.contains("events/\(name)\""), is: isThere) }
+        #expect(text.contains(isPage ? #""shown":50020"# : "80 further records"))
     }
 
     @Test("The summary escapes characters that would move the cursor or reverse text")

@@ -1,13 +1,12 @@
 /// One self-contained page: totals, and every difference as a lock screen would show it before and after. The contents
 /// of records are only data to the page, and its script shows them only as text.
 package final class HTMLReport: ReplayReport {
-    /// A page with more would not work well; further differences are only counted.
-    static let limit = 50_000
     private static let chunk = 500
 
     private let file: ReportFile
     private var changes: [UInt8] = []
-    private var count = 0
+    /// A page with more would not work well; further differences are only counted.
+    private var included = IncludedChanges(most: 50_000)
 
     package init(path: String) throws(ReplayError) {
         file = try ReportFile(path: path)
@@ -15,17 +14,16 @@ package final class HTMLReport: ReplayReport {
     }
 
     package func add(_ change: RecordChange) throws(ReplayError) {
-        guard count < Self.limit else { return }
+        guard included.includes(change.group) else { return }
         if !changes.isEmpty { changes.append(UInt8(ascii: ",")) }
         changes += change.json
-        count += 1
-        if count.isMultiple(of: Self.chunk) { try flush() }
+        if included.count.isMultiple(of: Self.chunk) { try flush() }
     }
 
     package func finish(_ summary: ReplaySummary) throws(ReplayError) {
         try flush()
         var summary = summary
-        summary.shown = count
+        summary.shown = included.count
         try write(summary.json, "id=\"summary\"")
         try file.write(ReportPage.foot)
         try file.close()
