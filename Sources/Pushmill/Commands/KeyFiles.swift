@@ -68,7 +68,7 @@ struct SecretFile {
 
     func write(_ bytes: [UInt8]) throws(ProgramError) {
         guard !isStrange else {
-            throw ProgramError.usage("\(path): belongs to another user, in a folder where others can write")
+            throw ProgramError.usage("\(path): belongs to another user, in a folder where anybody can write: move it")
         }
         // `mkstemp` creates it for its owner only (0600).
         var template = Array("\(path).XXXXXX".utf8CString)
@@ -89,7 +89,7 @@ struct SecretFile {
         var (file, folder) = (stat(), stat())
         let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         guard stat(path, &file) == 0, file.st_uid != geteuid(), stat(parent, &folder) == 0 else { return false }
-        return file.st_uid != folder.st_uid && folder.st_mode & (S_IWGRP | S_IWOTH) != 0
+        return file.st_uid != folder.st_uid && folder.st_mode & S_IWOTH != 0
     }
 
     /// The service may run as another user than the one who adds a key, or read the file through its group.

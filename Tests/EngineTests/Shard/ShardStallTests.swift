@@ -120,6 +120,32 @@ struct ShardStallTests {
         #expect(!shard.ports.takeCalls().contains(.stop(Shard.partition())))
     }
 
+    @Test("A few records wait for others, but not beyond the end of their transaction")
+    func intakePause() {
+        let shard = Shard.transactional {
+            $0.intakePause = .milliseconds(8)
+            $0.maxInFlight = 200
+        }
+        shard.begin()
+        shard.deliver()
+        expect(shard.published(), is: [0])
+        #expect(!shard.wantsRecords)
+        shard.deliver()
+        expect(shard.published(after: .milliseconds(7)), is: [])
+        expect(shard.turn(), is: shard.ports.now + .milliseconds(1))
+        expect(shard.published(after: .milliseconds(1)), is: [1])
+        shard.turn(after: .milliseconds(8))
+        #expect(shard.wantsRecords)
+        // Many do not wait.
+        shard.deliver(100)
+        expect(shard.published().count, is: 100)
+        shard.deliver()
+        expect(shard.published(), is: [102])
+        // The transaction ends.
+        shard.deliver()
+        expect(shard.published(after: .milliseconds(4)), is: [103])
+    }
+
     @Test("A shard's only partition may take all the room")
     func alone() {
         let shard = Shard { $0.ordering = .partition }
@@ -160,9 +186,7 @@ struct ShardHurryTests {
         shard.deliver(2, to: "anna")
         expect(
             shard.callsOfTurn().filter { if case .tell = $0 { true } else { false } },
-            is: [
-                .tell(.recipientsHurried(count: 9))
-            ])
+            is: [.tell(.recipientsHurried(count: 9))])
         expect(shard.published(), is: Array(1...9))
         expect(shard.ports.late, is: Array(1...9))
         expect(shard.ports.suspendedEntries.count, is: 1)

@@ -44,32 +44,6 @@ struct ShardTransactionTests {
         for case .transact(.addOffsets(let positions)) in next { expect(positions.map(\.offset), is: [3]) }
     }
 
-    @Test("A few records wait for others, but not beyond the end of their transaction")
-    func intakePause() {
-        let shard = Shard.transactional {
-            $0.intakePause = .milliseconds(8)
-            $0.maxInFlight = 200
-        }
-        shard.begin()
-        shard.deliver()
-        expect(shard.published(), is: [0])
-        #expect(!shard.wantsRecords)
-        shard.deliver()
-        expect(shard.published(after: .milliseconds(7)), is: [])
-        expect(shard.turn(), is: shard.ports.now + .milliseconds(1))
-        expect(shard.published(after: .milliseconds(1)), is: [1])
-        shard.turn(after: .milliseconds(8))
-        #expect(shard.wantsRecords)
-        // Many do not wait.
-        shard.deliver(100)
-        expect(shard.published().count, is: 100)
-        shard.deliver()
-        expect(shard.published(), is: [102])
-        // The transaction ends.
-        shard.deliver()
-        expect(shard.published(after: .milliseconds(4)), is: [103])
-    }
-
     @Test("A stage's result during a commit is taken once the next transaction is open")
     func stageMeanwhile() {
         let shard = Shard.transactional()
