@@ -252,7 +252,8 @@ extension Run {
         }
     }
 
-    /// Waits until no partition will move, and all are restored: a shard asks again after 15 s without an answer.
+    /// Waits until no partition will move, and all are restored. A shard asks again after 15 s without an answer, and may
+    /// have to do so several times.
     private func isGroupCalm() -> Bool {
         for _ in 0..<3 {
             let generation = cluster.group.generation
@@ -261,7 +262,12 @@ extension Run {
                 instance.hosts.count == instance.shards
                     && instance.hosts.allSatisfy { cluster.group.hasMember($0.ports.membership?.id) }
             }
-            if areMembers, cluster.group.state == .stable, cluster.group.generation == generation { return true }
+            let readers = instances.flatMap(\.hosts).flatMap(\.ports.readers)
+            let areRead = cluster.group.partitions.allSatisfy { partition in
+                readers.contains { $0.log === cluster.log(partition) }
+            }
+            let isStable = cluster.group.state == .stable && cluster.group.generation == generation
+            if areMembers, areRead, isStable { return true }
         }
         return false
     }
