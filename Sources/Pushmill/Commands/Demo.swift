@@ -1,5 +1,6 @@
 import Glibc
 import PushmillDemo
+import PushmillKafka
 import PushmillStages
 import PushmillTelemetry
 
@@ -19,6 +20,7 @@ extension Command {
         let board = DemoBoard()
         _ = Signals.take([SIGTERM, SIGINT])
         if let servers = invocation.text(.bootstrap) {
+            try Startup.reach(ClientProperties([("bootstrap.servers", servers)]))
             try await feed(plan, servers, board, console)
             return .success
         }

@@ -53,11 +53,15 @@ struct ReplayCommand {
         guard inputs.count(where: InputFile.isStandardInput) < 2 else {
             throw .usage("standard input can be read only once, but is named twice")
         }
+        var reports: Set<String> = []
         for option in [Option.json, .junit, .html] {
-            guard let path = invocation.text(option), inputs.contains(where: { Self.areOneFile($0, path) }) else {
-                continue
+            guard let path = invocation.text(option) else { continue }
+            if inputs.contains(where: { Self.areOneFile($0, path) }) {
+                throw .usage("\(option.label): '\(path)' is read and would be overwritten")
             }
-            throw .usage("\(option.label): '\(path)' is read and would be overwritten")
+            guard reports.insert(path).inserted else {
+                throw .usage("\(option.label): '\(path)' is another report already")
+            }
         }
     }
 

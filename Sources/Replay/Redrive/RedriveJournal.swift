@@ -25,7 +25,7 @@ final class RedriveJournal {
     /// Two redrives at the same time would send each letter twice.
     private let lock: FileLock?
 
-    /// Creates only its lock until there is something to record.
+    /// Creates only its lock until letters are about to be sent.
     init(path: String, isDry: Bool) throws(ReplayError) {
         self.path = path
         self.isDry = isDry
@@ -89,6 +89,7 @@ final class RedriveJournal {
 
     /// When it returns, the next run will find out which of these letters were sent, unless `settle` is called.
     func begin(_ letters: [DeadLetter], ends: [Position]) throws(ReplayError) {
+        guard open() else { throw failure("no letter is sent") }
         try RedriveIntents(letters, ends: ends).write(to: intentsPath)
     }
 
@@ -107,21 +108,24 @@ final class RedriveJournal {
     /// When it returns, everything added is on the disk.
     func flush() throws(ReplayError) {
         guard !waiting.isEmpty else { return }
-        if descriptor < 0 {
-            descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-            let isWhole = halfLine == 0 || ftruncate(descriptor, lseek(descriptor, 0, SEEK_END) - halfLine) == 0
-            guard descriptor >= 0, isWhole else { throw failure }
-            if lacksEnd { waiting.insert(UInt8(ascii: "\n"), at: 0) }
+        let isWritten = open() && waiting.withUnsafeBytes { writeAll($0, to: descriptor) }
+        guard isWritten, fdatasync(descriptor) == 0 else {
+            throw failure("the last letters sent are not recorded; the next run looks for them in the input")
         }
-        let isWritten = waiting.withUnsafeBytes { writeAll($0, to: descriptor) }
-        guard isWritten, fdatasync(descriptor) == 0 else { throw failure }
         waiting.removeAll()
     }
 
-    private var failure: ReplayError {
-        let reason = String(cString: strerror(errno))
-        let what = "\(reason): the last letters sent are not recorded; the next run looks for them in the input"
-        return .unwritten(FileFailure(path: path, what: what))
+    /// True if the file can be written, from its last whole line on.
+    private func open() -> Bool {
+        if descriptor >= 0 { return true }
+        descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return false }
+        if lacksEnd { waiting.insert(UInt8(ascii: "\n"), at: 0) }
+        return halfLine == 0 || ftruncate(descriptor, lseek(descriptor, 0, SEEK_END) - halfLine) == 0
+    }
+
+    private func failure(_ consequence: String) -> ReplayError {
+        .unwritten(FileFailure(path: path, what: "\(String(cString: strerror(errno))): \(consequence)"))
     }
 
     static func line(_ letter: RecordEnvelope) -> String { "\(letter.place) \(letter.timestamp)" }

@@ -115,6 +115,7 @@ struct ReplayCommandTests {
             ("replay FOLDER/events.jsonl CONFIG --baseline x --outcome modifed", .usage),
             ("replay - CONFIG --baseline x --badges /dev/stdin", .usage),
             ("replay FOLDER/events.jsonl CONFIG --baseline - --update", .usage),
+            ("replay FOLDER/events.jsonl CONFIG --baseline x --json FOLDER/report --html FOLDER/report", .usage),
             ("replay FOLDER/events.jsonl CONFIG --baseline FOLDER/none", .badData),
             ("replay FOLDER/none CONFIG --baseline FOLDER/events.jsonl", .badData),
             ("replay FOLDER/events.jsonl CONFIG --baseline FOLDER/events.jsonl", .badData),

@@ -114,6 +114,15 @@ struct RedriveIntentsTests {
         try await expect(input(), is: ["a"])
     }
 
+    @Test("If the journal cannot be created, nothing is sent")
+    func uncreated() async throws {
+        try broker.publish([letter("a", offset: 0)], to: "dead")
+        try #require(symlink("\(folder.path)/missing/journal", path) == 0)
+        let error = await #expect(throws: ReplayError.self) { try await redrive() }
+        expect(error?.description.hasSuffix("journal: No such file or directory: no letter is sent"), is: true)
+        try await expect(input(), is: [])
+    }
+
     @Test(
         "If the journal's disk is full, nothing is sent",
         .enabled(if: SmallDisk.mayMount, "needs the right to mount"))
