@@ -27,6 +27,30 @@ struct RecordTests {
             ])
     }
 
+    @Test("All records of a partition that are looked for are found in one call, except distant ones")
+    func look() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 2)
+        try peer.fill("t", partitions: 2, each: 30)
+        let properties = [("bootstrap.servers", peer.cluster.bootstrapServers), ("auto.offset.reset", "error")]
+        let reader = try PartitionReader(ClientProperties(properties), tellsEnds: true, log: { _, _, _ in })
+        let (zero, one) = (TopicPartition("t", 0), TopicPartition("t", 1))
+        let asked = [29, 3, 40, 5, 10_003].map { Position(zero, offset: $0) } + [Position(one, offset: 7)]
+        var found: [Position: String?] = [:]
+        try reader.look(at: asked) { found[$0] = .some($1.map { text($0.value) ?? "null" }) }
+        expect(found[Position(zero, offset: 3)], is: "3")
+        expect(found[Position(zero, offset: 5)], is: "5")
+        expect(found[Position(zero, offset: 29)], is: "29")
+        expect(found[Position(zero, offset: 40)], is: .some(nil))
+        expect(found[Position(one, offset: 7)], is: "7")
+        expect(found.count, is: 5)
+        // Only the first position outside of the log is known to be: behind it the log may go on.
+        let outside = [31, 32].map { Position(one, offset: $0) }
+        found = [:]
+        while found.isEmpty { try reader.look(at: outside) { found[$0] = .some($1.map { _ in "" }) } }
+        expect(found, is: [outside[0]: nil])
+    }
+
     @Test("The partition of a key is the one a Java client chooses", arguments: [("anna", 64), ("ben", 64), ("", 64)])
     func murmur2(key: String, partitions: Int) throws {
         let peer = try Peer()

@@ -79,7 +79,7 @@ extension Questions where Question == Position, Answer == Record? {
         return { asked, answer in
             do throws(KafkaError) {
                 if reader == nil { reader = try PartitionReader(properties, tellsEnds: true, log: log) }
-                // Each for a second at most, since there may be others to look at.
+                // Each for a bounded time, since there may be others to look at.
                 for asked in Dictionary(grouping: asked, by: \.partition.topic).values {
                     try reader?.look(at: asked, answer)
                 }

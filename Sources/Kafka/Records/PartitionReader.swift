@@ -90,27 +90,35 @@ public final class PartitionReader {
         return code == RD_KAFKA_RESP_ERR_NO_ERROR && end.offset >= high
     }
 
-    /// Looks which record is at the lowest position of each partition of one topic, and reads nothing else any more:
-    /// what is behind it may wait for the end of a transaction. `answer` gets the record, lent for the call; nil if the
-    /// log holds none there. Returns after a second at the latest, without answers for partitions whose leader does not
-    /// answer, or with an open transaction there. For a reader with `tellsEnds`.
+    /// How far behind the lowest position of its partition another one may be, to be looked at in the same call.
+    private static var span: Int64 { 10_000 }
+
+    /// Looks which records are at positions of one topic, those of each partition in their order, and reads nothing else
+    /// any more: what is behind them may wait for the end of a transaction. `answer` gets the record, lent for the call;
+    /// nil if the log holds none there. Returns after some 1.5 s at the latest, without answers for distant positions,
+    /// for partitions whose leader does not answer, or with an open transaction there. For a reader with `tellsEnds`.
     package func look(at asked: [Position], _ answer: (Position, Record?) -> Void) throws(KafkaError) {
-        var left: [Int32: Position] = [:]
-        for position in asked where position.offset < left[position.partition.partition]?.offset ?? .max {
-            left[position.partition.partition] = position
+        var left: [Int32: ArraySlice<Position>] = [:]
+        for (partition, asked) in Dictionary(grouping: asked, by: \.partition.partition) {
+            let sorted = asked.sorted { $0.offset < $1.offset }
+            left[partition] = sorted.prefix { $0.offset - sorted[0].offset < Self.span }
         }
-        try read(from: Array(left.values))
-        for _ in 0..<10 where !left.isEmpty {
+        try read(from: left.values.compactMap(\.first))
+        // A poll without records waits for 100 ms.
+        for _ in 0..<15 where !left.isEmpty {
             let batch = poll(milliseconds: 100)
             for record in batch.records {
-                if let position = left.removeValue(forKey: record.partition) {
+                while let position = left[record.partition]?.first, position.offset <= record.offset {
+                    left[record.partition]?.removeFirst()
                     answer(position, record.offset == position.offset ? record : nil)
                 }
+                if left[record.partition]?.isEmpty == true { left[record.partition] = nil }
                 record.destroy()
             }
-            let outOfLog = batch.errors.filter(\.error.isOffsetOutOfLog).map(\.partition)
-            for partition in batch.ends.map(\.partition) + outOfLog {
-                if let position = left.removeValue(forKey: partition) { answer(position, nil) }
+            for end in batch.ends { left.removeValue(forKey: end.partition)?.forEach { answer($0, nil) } }
+            // The log may hold the positions behind the first.
+            for (partition, error) in batch.errors where error.isOffsetOutOfLog {
+                if let position = left.removeValue(forKey: partition)?.first { answer(position, nil) }
             }
         }
         try read(from: [])
