@@ -41,6 +41,9 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// Accounts whose last restored record is lower than the known state, and those records: a former owner wrote them
     /// after its successor's. The known states must be written again.
     private(set) var stale: [AccountHash: (key: [UInt8], timestamp: Int64)] = [:]
+    /// They have been restored, and the partition has been this shard's since: it knows them better than another
+    /// changelog.
+    package var areOwn = false
 
     package init(disk: Disk, budget: Int, undoes: Bool) {
         self.disk = disk
@@ -347,7 +350,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         table = CountTable()
         (wanted, rows, undo) = ([], [], [])
         (writing, written, isOnDisk) = ([], 0, false)
-        (highest, restored, stale) = (nil, nil, [:])
+        (highest, restored, stale, areOwn) = (nil, nil, [:], false)
         rowsRefused = 0
         filter = nil
         return true

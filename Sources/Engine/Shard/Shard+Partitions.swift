@@ -121,6 +121,7 @@ extension Shard where Ports: ~Copyable {
     /// The partition's counts are complete.
     mutating func restored(_ index: Int32) {
         partitions[index].isRestored = true
+        partitions[index].counts?.value.areOwn = true
         partitions[index].writtenAt = now
         let highest = partitions[index].counts?.value.highest
         partitions[index].incarnation = highest?.incarnation ?? 0

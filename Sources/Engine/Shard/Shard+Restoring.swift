@@ -40,8 +40,8 @@ extension Shard where Ports: ~Copyable {
         }
         for told in news { ports.tell(told) }
         for index in restore.anew { partitions[index].changelog.cut() }
-        for index in restore.takeForgotten() where partitions[index].counts?.value.restart() == false {
-            failDisk(of: index)
+        for index in restore.takeForgotten() where partitions[index].counts?.value.areOwn == false {
+            if partitions[index].counts?.value.restart() == false { failDisk(of: index) }
         }
     }
 

@@ -108,6 +108,26 @@ struct ShardTransactionCountTests {
         #expect(shard.callsOfTurn().contains(.begin(offset: 1, count: 1, isCounted: false)))
     }
 
+    @Test("Counts stay with their owner if the changelog was recreated when the producer has failed")
+    func recreated() throws {
+        let shard = Shard.counting { $0.isTransactional = true }
+        shard.begin()
+        shard.count(["anna", "anna"])
+        #expect(shard.callsOfTurn().contains(.transact(.commit)))
+        shard.turn(after: .seconds(10))
+        expect(shard.ports.disks[partition]?.rows.values.map(\.count), is: [2])
+        shard.ports.hasProducerFailed = true
+        shard.turn()
+        shard.ports.events = [.committed([Shard.commit(2)])]
+        shard.turn()
+        shard.ports.replica = [Shard.end(0)]
+        expect(shard.callsOfTurn().told, is: [.changelogAnew(partition: 0)])
+        shard.ports.replica = [Shard.end(0)]
+        for _ in 0..<2 { shard.turn() }
+        shard.ports.messages = [ScriptedPorts.Message(offset: 2)]
+        #expect(shard.callsOfTurn().contains(.begin(offset: 2, count: 2, isCounted: false)))
+    }
+
     @Test("What a cut changelog lacks is not forgotten with a producer that fails before it has written that")
     func cutTwice() throws {
         let shard = Shard.counting { $0.isTransactional = true }
