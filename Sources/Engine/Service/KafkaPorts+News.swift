@@ -79,10 +79,10 @@ extension EngineEnvironment {
             log.warning(
                 "a message hangs with too many others behind it: intake from its partition is paused",
                 fields(partition, offset))
-        case .recipientsHurried(let count):
+        case .recipientsHurried(let count, let first):
             log.warning(
                 "too many messages wait for one of their recipient: they leave as if it were their deadline",
-                [.count(count)])
+                [.count(count), .source("\(first.partition)/\(first.offset)")])
         case .metadataCut(let partition, let count):
             log.warning(
                 "not every finished record fits into the commit: a crash now would repeat the rest",

@@ -135,21 +135,20 @@ extension KafkaPorts {
 
     private mutating func answer(_ result: PublishResult, _ topic: OutputTopic) -> PublishAnswer {
         switch result {
-        case .queued:
-            if !turnedAway.isEmpty { turnedAway.removeAll { $0 == topic } }
-            return .queued
+        case .queued: return .queued
         case .full: return .later
         case .refused(let error) where error.isTooLarge: return .refused(reason: error.name)
         case .refused(let error):
-            if !turnedAway.contains(topic) {
-                turnedAway.append(topic)
-                let name = topic == topics.changelog ? settings.changelog : nil
-                environment.log.warning(
-                    "outputs are not accepted for now, waiting",
-                    [.topic(name ?? (topic == topics.output ? settings.output : settings.deadLetters)), .error(error)])
-            }
             // A failed transaction sends nothing more: outputs queued in it must come back before it can be aborted.
-            if settings.shard.isTransactional, error.isOfState { producer.purge(all: false) }
+            if settings.shard.isTransactional, error.isOfState {
+                producer.purge(all: false)
+            } else if !turnedAway.contains(where: { $0.topic == topic }) {
+                let name = topic == topics.output ? settings.output : settings.deadLetters
+                let shown = topic == topics.changelog ? settings.changelog ?? name : name
+                turnedAway.append((topic, "the topic \(shown) takes nothing: \(error)"))
+                environment.log.warning(
+                    "outputs are not accepted for now, waiting", [.topic(shown), .error(error)])
+            }
             return .later
         }
     }
@@ -262,13 +261,24 @@ extension KafkaPorts {
         if refusal != nil, !settings.shard.isTransactional, reports.contains(where: Self.isStoredChange) {
             refusal = nil
         }
+        if !turnedAway.isEmpty { forgetTurnedAway(reports) }
         if isAnswered {
             awaitedUntil = .past
         } else if isReturned || now < awaitedUntil && producer.outstanding > 0 {
             awaitedUntil = now.advanced(nanoseconds: Self.answerPatience)
         }
         let isAny = now >= awaitedUntil && (!reports.isEmpty || producer.outstanding == 0)
-        if isAnswered || isAny, !turnedAway.contains(topics.output) { lastAnswer = now }
+        if isAnswered || isAny, !turnedAway.contains(where: { $0.topic == topics.output }) { lastAnswer = now }
+    }
+
+    private mutating func forgetTurnedAway(_ reports: [OutputReport<HeldOutput>]) {
+        for report in reports where report.failure == nil {
+            let isChange = EntryTable.change(ofTag: report.tag) != nil
+            let verdict = isChange ? nil : facts[Int(report.tag & Self.entryMask)].verdict
+            let output = verdict?.destination == .deadLetters ? topics.deadLetters : topics.output
+            let topic = isChange ? topics.changelog : output
+            turnedAway.removeAll { $0.topic == topic }
+        }
     }
 
     private static func isStoredChange(_ report: OutputReport<HeldOutput>) -> Bool {

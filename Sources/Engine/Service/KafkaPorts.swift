@@ -36,8 +36,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     /// Partitions that were assigned, and neither revoked nor lost since.
     private var owned: Set<TopicPartition> = []
 
-    /// Topics whose last output was turned away.
-    var turnedAway: [OutputTopic] = []
+    /// Topics that the producer turns outputs away from, until brokers have stored one, and why.
+    var turnedAway: [(topic: OutputTopic, reason: String)] = []
     /// Since when dead letters wait to be sent, as far as figures were made.
     var lettersHeldSince: Instant?
     var refusal: Refusal?

@@ -168,7 +168,7 @@ extension KafkaPorts {
         let isWaiting = awaitsAnswer || !figures.canPublish
         lettersHeldSince = figures.areLettersHeld ? lettersHeldSince ?? now : nil
         let refusal = refusal?.isCurrent(now) ?? false ? refusal : nil
-        figures.refusal = refusal?.reason
+        figures.refusal = turnedAway.first?.reason ?? refusal?.reason
         let isStuck = [stuckSince, lettersHeldSince, refusal?.since].contains { since in
             since.map { now.nanoseconds(since: $0) >= Self.answerPatience } ?? false
         }

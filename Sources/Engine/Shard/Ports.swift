@@ -259,7 +259,7 @@ package enum ShardNews: Sendable, Equatable {
     /// Intake pauses: what is done beyond a hanging message does not fit into a commit, or too many wait behind one.
     case windowFull(TopicPartition, offset: Int64)
     /// Messages leave early, because too many wait for the stage of another of their recipient.
-    case recipientsHurried(count: Int)
+    case recipientsHurried(count: Int, first: Position)
     case metadataCut(TopicPartition, leftOut: Int)
     case commitFailed(reason: String)
     case transactionAborted(reason: String)

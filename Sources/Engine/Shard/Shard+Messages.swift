@@ -187,13 +187,13 @@ extension Shard where Ports: ~Copyable {
         guard settings.ordering == .key, order.waiting > 0 else { return }
         guard index != nil || order.waiting > max(roomLeft, entries.count / 2) else { return }
         let (late, waiting) = order.hurry(index, least: max(2, entries.capacity / 64), &entries)
-        guard !late.isEmpty else { return }
+        guard let first = late.first else { return }
         for entry in late {
             wakeUps.remove(entry, &entries)
             entries[entry].wakeUp = now
             wakeUps.insert(entry, &entries)
         }
-        ports.tell(.recipientsHurried(count: late.count + waiting))
+        ports.tell(.recipientsHurried(count: late.count + waiting, first: source(of: first)))
     }
 
     private mutating func stall(_ message: Ports.Message, _ index: Int32) {

@@ -98,8 +98,10 @@ extension AttachmentStage {
         members.size = settings.optional("size-to", .pointer)
         let others = [("type-to", members.type), ("size-to", members.size)]
         for (index, (key, member)) in others.enumerated() {
-            guard let member, [members.url, index > 0 ? members.type : nil].contains(member) else { continue }
-            settings.report(key, "names a member that already gets something else")
+            guard let member else { continue }
+            let isFirst = member == members.url
+            guard isFirst || index > 0 && member == members.type else { continue }
+            settings.report(key, "names the member of \(isFirst ? "from" : "type-to"): choose another, or leave it out")
         }
         let base = settings.required("public-base", .webFolder)
         let note = settings.value("note", .text, default: usualNote)

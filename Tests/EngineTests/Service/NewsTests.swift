@@ -42,7 +42,9 @@ struct NewsTests {
         Line(.offsetDenied(partition, offset: 7), .warning, fields),
         Line(.offsetMissing(partition), .error, [.topic("events"), .partition(2)]),
         Line(.windowFull(partition, offset: 7), .warning, fields),
-        Line(.recipientsHurried(count: 4), .warning, [.count(4)]),
+        Line(
+            .recipientsHurried(count: 4, first: Position(TopicPartition("in", 2), offset: 9)), .warning,
+            [.count(4), .source("in/2/9")]),
         Line(.metadataCut(partition, leftOut: 4), .warning, [.topic("events"), .partition(2), .count(4)]),
         Line(.commitFailed(reason: "odd"), .warning, [.reason("odd")]),
         Line(.transactionAborted(reason: "odd"), .warning, [.error(text: "odd")]),

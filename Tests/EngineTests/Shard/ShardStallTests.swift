@@ -186,7 +186,7 @@ struct ShardHurryTests {
         shard.deliver(2, to: "anna")
         expect(
             shard.callsOfTurn().filter { if case .tell = $0 { true } else { false } },
-            is: [.tell(.recipientsHurried(count: 9))])
+            is: [.tell(.recipientsHurried(count: 9, first: Position(Shard.partition(), offset: 1)))])
         expect(shard.published(), is: Array(1...9))
         expect(shard.ports.late, is: Array(1...9))
         expect(shard.ports.suspendedEntries.count, is: 1)
@@ -209,7 +209,7 @@ struct ShardHurryTests {
         shard.deliver(to: "bert")
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.stop(Shard.partition())))
-        #expect(calls.contains(.tell(.recipientsHurried(count: 6))))
+        #expect(calls.contains(.tell(.recipientsHurried(count: 6, first: Position(Shard.partition(), offset: 0)))))
         expect(shard.published(), is: Array(0..<6))
         expect(shard.ports.late, is: Array(0..<6))
         shard.acknowledge()

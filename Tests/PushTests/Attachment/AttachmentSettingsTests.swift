@@ -67,7 +67,7 @@ struct AttachmentSettingsTests {
                 "stages.attachment.keep-at-most: expected a size such as 64MiB or 10MB, from 100MB to 1000000GB, found \"1GiBB\"",
                 "stages.attachment.notes: unknown key; did you mean \"note\"?",
             ])
-        let repeated = "names a member that already gets something else"
+        let repeated = "names the member of from: choose another, or leave it out"
         expect(
             read([
                 "store": "m", "public-base": "https://m/", "allow-hosts": ["*"], "from": "/u", "type-to": "/u",
