@@ -44,6 +44,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case lostCountsUnnoticed
     /// While commits of one partition are denied, such as of one that is gone, those of the others are lost with them.
     case deniedCommitRepeated
+    /// Messages run together although they have the same key.
+    case sameKeyTogether
 
     #if PLANTED_FAULTS
         /// The fault of a run within `$planted.withValue`. Concurrent runs outside have none.

@@ -41,19 +41,28 @@ extension KafkaPorts {
         environment.chain.prepare(recipient: { message.recipient }, key: message.key, isNear: isNear)
     }
 
-    mutating func begin(
-        _ message: Record, entry: Int, taken: Instant?, now: Instant, count: Int32?, isCounted: Bool
-    ) -> ChainStep {
+    mutating func begin(_ turns: [MessageTurn<Record>], now: Instant) {
+        group.removeAll()
+        for each in turns {
+            group.add(
+                to: environment.chain, taken: each.taken, now: now, wallClock: wallClock, count: each.count,
+                isCounted: each.isCounted
+            ) { delivery in
+                delivery.tag = Int(each.entry)
+                delivery.isMeasured = begun % Self.measuredShare == 0
+                begun += 1
+                delivery.withRecord { each.message.fill($0, topic: sources[Int(each.message.topic)]) }
+            }
+        }
+        environment.chain.run(&group, now: now)
+    }
+
+    mutating func takeStep(_ index: Int, of message: MessageTurn<Record>, now: Instant) -> ChainStep {
         forgetCurrent()
-        current.clear()
-        current.tag = entry
-        current.isMeasured = begun % Self.measuredShare == 0
-        begun += 1
-        current.withRecord { message.fill($0, topic: sources[Int(message.topic)]) }
+        let entry = Int(message.entry)
+        guard let step = group.take(index, inExchangeFor: &current) else { preconditionFailure("a step is taken once") }
         turn = now
-        lent = message
-        let step = environment.chain.begin(
-            current, taken: taken, now: now, wallClock: wallClock, count: count, isCounted: isCounted)
+        lent = message.message
         if case .suspended = step {
             // The chain has copied the message's bytes.
             lent = nil

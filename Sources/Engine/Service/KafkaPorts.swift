@@ -53,6 +53,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     // The chain: see KafkaPorts+Chain.
     var current = Delivery()
+    var group = DeliveryGroup()
     var verdict: Verdict?
     /// When the current message's turn began.
     var turn = Instant.past

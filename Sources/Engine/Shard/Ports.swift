@@ -79,12 +79,12 @@ package protocol ShardPorts: ~Copyable {
     /// The message runs soon, or next but a few (`isNear`): starts to load what its stages will look up.
     func prepare(_ message: Message, isNear: Bool)
 
-    /// Runs the message, which has waited since `taken`; if that is nil, it gets only last-chance edits. `count` is the
-    /// count of its account; if `isCounted`, the count already includes the message and is shown unchanged. A message
-    /// that has ended stays current until the next `begin`, `resume` or `wakeUp`.
-    mutating func begin(
-        _ message: Message, entry: Int, taken: Instant?, now: Instant, count: Int32?, isCounted: Bool
-    ) -> ChainStep
+    /// Runs the messages together. The step of each is taken once, or never.
+    mutating func begin(_ turns: [MessageTurn<Message>], now: Instant)
+
+    /// The step of the message with this index. If it has ended, it stays current until the next `takeStep`, `resume` or
+    /// `wakeUp`.
+    mutating func takeStep(_ index: Int, of message: MessageTurn<Message>, now: Instant) -> ChainStep
 
     /// The bytes that a suspended entry takes in addition to those of its message.
     func byteCount(ofSuspended entry: Int) -> Int
@@ -167,6 +167,26 @@ package protocol ShardPorts: ~Copyable {
 
     /// Reports news for the log. Never called for each message.
     mutating func tell(_ news: ShardNews)
+}
+
+/// A message whose turn has come.
+package struct MessageTurn<Message> {
+    package let message: Message
+    package let entry: UInt32
+    /// Since when it has waited; if nil, it gets only last-chance edits.
+    package let taken: Instant?
+    /// The count of its account.
+    package let count: Int32?
+    /// The count already includes the message, and is shown unchanged.
+    package let isCounted: Bool
+
+    package init(_ message: Message, entry: UInt32, taken: Instant?, count: Int32?, isCounted: Bool) {
+        self.message = message
+        self.entry = entry
+        self.taken = taken
+        self.count = count
+        self.isCounted = isCounted
+    }
 }
 
 package protocol LentMessage {

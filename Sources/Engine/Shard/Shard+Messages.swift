@@ -221,29 +221,12 @@ extension Shard where Ports: ~Copyable {
         partitions[index].state = .seeking(ledger.next, again: now)
     }
 
-    /// Runs the messages that were taken, while their outputs can be published.
-    private mutating func runBatch() {
-        // An entry is free if its partition was given back or rewound in the meantime.
-        while canRun {
-            if let entry = unblocked.popLast() {
-                if entries[entry].state == .waiting { run(entry) }
-            } else if batchNext < batch.count {
-                let entry = batch[batchNext]
-                prepare(batchNext + Self.prepareDistance, isNear: true)
-                batchNext += 1
-                if entries[entry].state == .waiting, !queueBehindKey(entry) { run(entry) }
-            } else {
-                return
-            }
-        }
-    }
-
-    private func prepare(_ next: Int, isNear: Bool) {
+    func prepare(_ next: Int, isNear: Bool) {
         if next < batch.count, let message = messages[Int(batch[next])] { ports.prepare(message, isNear: isNear) }
     }
 
     /// True if an earlier message of its key has not ended: the entry is queued behind that message.
-    private mutating func queueBehindKey(_ entry: UInt32) -> Bool {
+    mutating func queueBehindKey(_ entry: UInt32) -> Bool {
         guard !order.isEmpty else { return false }
         setKey(of: entry)
         guard order.wait(entry, &entries) else { return false }
@@ -257,7 +240,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// The key stays 0 if nothing orders the message: it waits for no other message, and none waits for it.
-    private mutating func setKey(of entry: UInt32) {
+    mutating func setKey(of entry: UInt32) {
         guard entries[entry].key == 0, settings.ordering != .none else { return }
         let salt = UInt64(UInt32(bitPattern: entries[entry].partition)) &+ 1
         if settings.ordering == .partition {
@@ -265,32 +248,6 @@ extension Shard where Ports: ~Copyable {
         } else if let message = messages[Int(entry)], let hash = ports.orderHash(message) {
             entries[entry].key = hash | 1 << 63
         }
-    }
-
-    private mutating func run(_ entry: UInt32) {
-        guard let message = messages[Int(entry)] else { return }
-        let index = entries[entry].partition
-        var count: Int32?
-        if entries[entry].hasAccount {
-            // While the message waited for its key, its account may have been evicted from memory.
-            guard let state = countState(of: entry) else { return failDisk(of: index) }
-            count = state.count
-            let event = CountState(
-                count: 0, incarnation: partitions[index].incarnation, offset: entries[entry].offset)
-            entries[entry].wasCounted = !(state < event) && !PlantedFault.isPlanted(.redeliveredCountedAgain)
-        }
-        let step = ports.begin(
-            message, entry: Int(entry), taken: entries[entry].isLate ? nil : entries[entry].taken, now: now,
-            count: count, isCounted: entries[entry].wasCounted)
-        if case .suspended = step {
-            setKey(of: entry)
-            // Replaces the bytes that it took while it waited.
-            let bytes = message.byteCount + ports.byteCount(ofSuspended: Int(entry))
-            entries.add(bytes: bytes - Int(entries[entry].byteCount), to: entry)
-            messages[Int(entry)] = nil
-            ports.release(message)
-        }
-        handle(step, of: entry)
     }
 
     mutating func handle(_ step: ChainStep, of entry: UInt32) {

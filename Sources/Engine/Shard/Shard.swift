@@ -11,6 +11,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     static var lookAhead: Int { 4 }
     /// How many messages ahead the lookups of stages are prepared.
     static var prepareDistance: Int { 8 }
+    /// How many messages run together.
+    static var groupSize: Int { 16 }
 
     let settings: ShardSettings
     package var ports: Ports
@@ -28,6 +30,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     // The current batch.
     var batch: [UInt32] = []
     var batchNext = 0
+    var group: [MessageTurn<Ports.Message>] = []
     /// With transactions: until then a few records wait for others.
     var nextIntake = Instant.past
     /// Entries that have been handed their key: they run before the rest of the batch.

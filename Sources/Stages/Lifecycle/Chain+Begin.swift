@@ -28,6 +28,15 @@ extension Chain {
     public func begin(
         _ delivery: Delivery, taken: Instant?, now: Instant, wallClock: Int64, count: Int32?, isCounted: Bool = false
     ) -> Step {
+        let verdict = open(
+            delivery, taken: taken, now: now, wallClock: wallClock, count: count, isCounted: isCounted)
+        return verdict.map(Step.ended) ?? runStages(delivery, &delivery.content, now: now)
+    }
+
+    /// What `begin` does before the stages. Nil if they are to run.
+    func open(
+        _ delivery: Delivery, taken: Instant?, now: Instant, wallClock: Int64, count: Int32?, isCounted: Bool
+    ) -> Verdict? {
         guard case .clear = delivery.phase else { preconditionFailure("a delivery is cleared before it begins") }
         delivery.phase = .ended
         delivery.isCounted = isCounted
@@ -36,21 +45,18 @@ extension Chain {
         let deadline = now < latestTurn ? now.advanced(nanoseconds: deadlineNanoseconds) : latestTurn
         return delivery.unownedRecord._withUnsafeGuaranteedRef { record in
             let count = hasCountingStage ? count : nil
-            if let verdict = read(delivery, record, deadline, wallClock: wallClock, count: count) {
-                return .ended(verdict)
-            }
-            return begin(delivery, record, &delivery.content, now: now)
+            return read(delivery, record, deadline, wallClock: wallClock, count: count)
+                ?? open(delivery, record, &delivery.content, now: now)
         }
     }
 
     /// Record and content are parameters besides the delivery, because each call that reads a member of a class copies
     /// or retains it.
-    private func begin(
+    private func open(
         _ delivery: Delivery, _ record: InputRecord, _ content: inout NotificationContent, now: Instant
-    ) -> Step {
+    ) -> Verdict? {
         observer?.stagesWillBegin(content)
-        if let verdict = gate(delivery, record, &content, now: now) { return .ended(verdict) }
-        return runStages(delivery, &content, now: now)
+        return gate(delivery, record, &content, now: now)
     }
 
     /// Nil if there is a payload.

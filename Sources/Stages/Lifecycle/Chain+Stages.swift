@@ -54,6 +54,30 @@ extension Chain {
         if work.abandon() { observer?.stageAbandoned(delivery.stageIndex, isLate: false) }
     }
 
+    /// Runs the deliveries' stages, each stage for all of them. A delivery for which that is over, or whose stage may
+    /// wait, has its step then.
+    public func run(_ group: inout DeliveryGroup, now: Instant) {
+        let count = group.count
+        for index in 0..<count { group.contexts[index] = group.unowned[index]._withUnsafeGuaranteedRef(context) }
+        for stage in unownedLinks.indices {
+            unownedLinks[stage]._withUnsafeGuaranteedRef { link in
+                for index in 0..<count where group.steps[index] == nil {
+                    group.steps[index] = group.unowned[index]._withUnsafeGuaranteedRef { delivery in
+                        var clock = StageClock(
+                            now: delivery.isMeasured ? time.now : now, isOld: stage > 0 && !delivery.isMeasured,
+                            isMeasured: delivery.isMeasured)
+                        return runStage(link, delivery, &delivery.content, &group.contexts[index], &clock)
+                    }
+                }
+            }
+        }
+        for index in 0..<count where group.steps[index] == nil {
+            group.steps[index] = group.unowned[index]._withUnsafeGuaranteedRef {
+                .ended(finish($0, &$0.content, .modified))
+            }
+        }
+    }
+
     /// The time last read while stages run. It may be a little old; it is read again if stages have taken time since.
     private struct StageClock {
         var now: Instant

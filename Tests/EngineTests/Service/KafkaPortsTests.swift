@@ -7,16 +7,6 @@ import Testing
 
 @testable import PushmillEngine
 
-/// Suspends once on the pool.
-private struct PoolStage: Stage {
-    let name = "pool"
-
-    func didReceive(_ content: inout NotificationContent, context: StageContext) async -> StageResult {
-        await Task.yield()
-        return .ok
-    }
-}
-
 @Suite("The Kafka ports of a shard, with an embedded broker")
 struct KafkaPortsTests {
     private static let tag: UInt64 = 7 << 32 | 3

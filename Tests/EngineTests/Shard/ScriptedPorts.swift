@@ -176,7 +176,16 @@ final class ScriptedPorts: ShardPorts {
         return key
     }
 
-    func begin(
+    func begin(_ turns: [MessageTurn<Message>], now: Instant) {}
+
+    /// The message runs only now: that shows whether one of the group had to come before it.
+    func takeStep(_ index: Int, of message: MessageTurn<Message>, now: Instant) -> ChainStep {
+        begin(
+            message.message, entry: Int(message.entry), taken: message.taken, now: now, count: message.count,
+            isCounted: message.isCounted)
+    }
+
+    private func begin(
         _ message: Message, entry: Int, taken: Instant?, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep {
         calls.append(.begin(offset: message.offset, count: count, isCounted: isCounted))

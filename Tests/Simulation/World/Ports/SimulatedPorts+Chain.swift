@@ -13,7 +13,16 @@ struct Suspension {
 }
 
 extension SimulatedPorts {
-    package func begin(
+    package func begin(_ turns: [MessageTurn<SimulatedMessage>], now: Instant) {}
+
+    /// The message runs only now: that shows whether one of the group had to come before it.
+    package func takeStep(_ index: Int, of message: MessageTurn<SimulatedMessage>, now: Instant) -> ChainStep {
+        begin(
+            message.message, entry: Int(message.entry), taken: message.taken, now: now, count: message.count,
+            isCounted: message.isCounted)
+    }
+
+    private func begin(
         _ message: SimulatedMessage, entry: Int, taken: Instant?, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep {
         elapsed += 2_000
