@@ -54,26 +54,38 @@ extension Chain {
         if work.abandon() { observer?.stageAbandoned(delivery.stageIndex, isLate: false) }
     }
 
-    /// Runs the deliveries' stages, each stage for all of them. A delivery for which that is over, or whose stage may
-    /// wait, has its step then.
+    /// Runs the deliveries' stages, each stage for all of them. Then each has its step: it has ended, or its stage may
+    /// wait.
     public func run(_ group: inout DeliveryGroup, now: Instant) {
-        let count = group.count
-        for index in 0..<count { group.contexts[index] = group.unowned[index]._withUnsafeGuaranteedRef(context) }
-        for stage in unownedLinks.indices {
-            unownedLinks[stage]._withUnsafeGuaranteedRef { link in
-                for index in 0..<count where group.steps[index] == nil {
-                    group.steps[index] = group.unowned[index]._withUnsafeGuaranteedRef { delivery in
-                        var clock = StageClock(
-                            now: delivery.isMeasured ? time.now : now, isOld: stage > 0 && !delivery.isMeasured,
-                            isMeasured: delivery.isMeasured)
-                        return runStage(link, delivery, &delivery.content, &group.contexts[index], &clock)
-                    }
+        // A context that outlived its turn would keep the delivery from reusing its record.
+        withUnsafeTemporaryAllocation(of: StageContext.self, capacity: group.count) { contexts in
+            for index in contexts.indices {
+                contexts.initializeElement(at: index, to: group.unowned[index]._withUnsafeGuaranteedRef(context))
+            }
+            for stage in unownedLinks.indices {
+                unownedLinks[stage]._withUnsafeGuaranteedRef { link in
+                    run(link, isFirst: stage == 0, &group, contexts, now: now)
                 }
             }
+            contexts.deinitialize()
         }
-        for index in 0..<count where group.steps[index] == nil {
+        for index in 0..<group.count where group.steps[index] == nil {
             group.steps[index] = group.unowned[index]._withUnsafeGuaranteedRef {
                 .ended(finish($0, &$0.content, .modified))
+            }
+        }
+    }
+
+    private func run(
+        _ link: ChainLink, isFirst: Bool, _ group: inout DeliveryGroup,
+        _ contexts: UnsafeMutableBufferPointer<StageContext>, now: Instant
+    ) {
+        for index in contexts.indices where group.steps[index] == nil {
+            group.steps[index] = group.unowned[index]._withUnsafeGuaranteedRef { delivery in
+                let isMeasured = delivery.isMeasured
+                var clock = StageClock(
+                    now: isMeasured ? time.now : now, isOld: !isFirst && !isMeasured, isMeasured: isMeasured)
+                return runStage(link, delivery, &delivery.content, &contexts[index], &clock)
             }
         }
     }

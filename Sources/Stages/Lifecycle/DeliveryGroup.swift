@@ -4,7 +4,6 @@ public struct DeliveryGroup: ~Copyable {
     private var deliveries: [Delivery] = []
     /// `deliveries`, without reference counting.
     private(set) var unowned: [Unmanaged<Delivery>] = []
-    var contexts: [StageContext] = []
     /// How each has left the chain, or why it waits; nil while it runs, and once that was taken.
     var steps: [Chain.Step?] = []
     public private(set) var count = 0
@@ -30,7 +29,6 @@ public struct DeliveryGroup: ~Copyable {
             let delivery = Delivery()
             deliveries.append(delivery)
             unowned.append(.passUnretained(delivery))
-            contexts.append(chain.context(delivery))
             steps.append(nil)
         }
         steps[self.count] = unowned[self.count]._withUnsafeGuaranteedRef { delivery in
