@@ -20,11 +20,15 @@ private struct IdleStage: ImmediateStage {
     func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult { .ok }
 }
 
-/// Runs one message with the usual headers, over and over.
+/// Runs one message with the usual headers, over and over, as many together as a shard does.
 package final class ChainTurn {
+    static let groupSize = 16
+
     private let chain: Chain
     private let count: Int32?
-    private let delivery = Delivery()
+    @exclusivity(unchecked) private var group = DeliveryGroup()
+    /// The last delivery of the group before.
+    @exclusivity(unchecked) private var delivery = Delivery()
     private let lent = InputRecord()
     private let headers: [RecordHeader]
 
@@ -49,15 +53,22 @@ package final class ChainTurn {
 
     var results: [StageResult] { delivery.results }
 
-    /// No stage may need to wait.
+    /// Adds a message to the group, which runs once it is full. No stage may need to wait.
     package func run() {
-        delivery.clear()
-        delivery.record.fill(
-            lent.source, timestamp: lent.timestamp, key: lent.key, value: lent.value, headers: headers.count
-        ) { headers[$0] }
         let now = Instant(nanoseconds: 1)
-        let step = chain.begin(delivery, taken: now, now: now, wallClock: lent.timestamp, count: count)
-        guard case .ended = step else { preconditionFailure("the sample waits in a stage") }
+        group.add(to: chain, taken: now, now: now, wallClock: lent.timestamp, count: count, isCounted: false) {
+            $0.record.fill(
+                lent.source, timestamp: lent.timestamp, key: lent.key, value: lent.value, headers: headers.count
+            ) { headers[$0] }
+        }
+        guard group.count == Self.groupSize else { return }
+        chain.run(&group, now: now)
+        for index in 0..<Self.groupSize {
+            guard case .ended = group.take(index, inExchangeFor: &delivery) else {
+                preconditionFailure("the sample waits in a stage")
+            }
+        }
+        group.removeAll()
     }
 }
 
@@ -91,7 +102,7 @@ private struct WholeChainSample: Sendable {
 
     func measure(_ name: String, _ messages: Int) throws -> Measurement {
         let turn = ChainTurn(chain, payload: payload, count: 41)
-        turn.run()
+        for _ in 0..<ChainTurn.groupSize { turn.run() }
         if let other = turn.results.first(where: { $0 != .ok }) { throw UnexpectedResult(result: other) }
         return Measurement(name, messages: messages) { turn.run() }
     }
