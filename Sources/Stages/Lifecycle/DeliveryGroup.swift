@@ -1,6 +1,11 @@
+import PushmillPayload
+
 /// Deliveries that go through the chain together, stage by stage. What one stage needs stays in the processor's caches
 /// meanwhile, which have no room for the code of the whole chain. For one thread.
 public struct DeliveryGroup: ~Copyable {
+    /// A value of so many bytes leaves no large delivery.
+    private static var usualSize: Int { 8192 }
+
     private var deliveries: [Delivery] = []
     /// `deliveries`, without reference counting.
     private(set) var unowned: [Unmanaged<Delivery>] = []
@@ -43,7 +48,9 @@ public struct DeliveryGroup: ~Copyable {
 
     /// Gives out the delivery with this index, in exchange for one that is not used any more, and its step.
     public mutating func take(_ index: Int, inExchangeFor delivery: inout Delivery) -> Chain.Step? {
-        if delivery.isLarge { delivery = Delivery() }
+        // Looking at all of its parts counts references: the size of its value, which stays known, comes first.
+        let size = delivery.unownedRecord._withUnsafeGuaranteedRef { $0.value?.count ?? 0 }
+        if size > Self.usualSize, delivery.isLarge { delivery = Delivery() }
         swap(&deliveries[index], &delivery)
         unowned[index] = .passUnretained(deliveries[index])
         return steps[index].take()
